@@ -28,7 +28,7 @@ Result<Graph> bound(const Graph& graph, const std::string& symbol, const Binding
     auto next = out.with_symbol(name, Dim(value));
     if (!next.ok()) {
       return next.take_status().hint(
-          str_cat("This is with ", name, "=", value, ": bind ", name, " to what the model takes"));
+          str_cat("This is with ", name, "=", value, ": bind ", name, " to a size of the model"));
     }
     out = std::move(next).value();
   }
@@ -147,7 +147,7 @@ void Auditor::cross_windows() {
   constexpr int64_t kMostTries = 64;
   constexpr int64_t kFirstFrames = 1024;
   modes_.end_by(Deadline(kPart * until_.left()));
-  // A short stream shows the cost of a frame: nothing ends the whole run of a long one.
+  // First learn the cost of a frame from a short stream, because a whole run cannot be interrupted.
   if (first > 8 * kFirstFrames) try_length(kFirstFrames, nullptr);
   const size_t shorter = report_.lengths.size();
   // The model may be defined only for some remainders of the period.
@@ -284,7 +284,7 @@ Status Report::verdict() const {
     case Outcome::kUnproven:
       return fail(Code::kState, not_proven(unproven()))
           .hint("Elements were the same for all noise from 1e-3 to 1e4, or no finite numbers: "
-                "audit the model without what clamps or thresholds them");
+                "audit the model without the nodes that clamp or threshold them");
     case Outcome::kNotReached:
       break;
   }

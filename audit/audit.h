@@ -21,7 +21,7 @@ struct Options {
   int64_t lengths = 1000;  ///< to compare at most
   int64_t longest = int64_t{1} << 18;  ///< the most frames of a stream, in the stream symbol
   int64_t longest_crossing = int64_t{1} << 21;  ///< the same for the stream that fills all windows
-  int64_t session_bytes = int64_t{1} << 31;  ///< the most memory of a stream; several coexist
+  int64_t session_bytes = int64_t{1} << 31;  ///< the most memory of each of several streams
   uint64_t seed = 1;
   std::vector<int64_t> multiples = {2, 3};  ///< states are moved to these multiples of the pulse
   /// The tolerance of outputs downstream of attention, absolute and relative: its sums have another

@@ -53,7 +53,7 @@ TEST(Audit, ReportsItsComparisons) {
   EXPECT_EQ(report->remainders, 4);
   EXPECT_EQ(report->edges_compared, report->edges);
   EXPECT_TRUE(std::is_sorted(report->lengths.begin(), report->lengths.end()));
-  for (const char* mode : {"stepped", "pushed", "begun again", "saved and loaded", "cloned",
+  for (const char* mode : {"stepped", "pushed", "restarted", "saved and loaded", "cloned",
                            "moved", "side by side"}) {
     EXPECT_GT(report->modes.at(mode), 0) << mode;
   }

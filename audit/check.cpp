@@ -261,7 +261,7 @@ void Check::run_modes(Pulsed* pulsed) {
       steps.ok() ? Result<std::vector<Tensor>>(std::move(steps->outputs)) : steps.take_status());
   std::string refused;
   compare(mode("pushed in pieces"), plan, pushed(pulsed, nullptr, false, &refused));
-  compare(mode("begun again in the middle"), plan, pushed(pulsed, nullptr, true, &refused));
+  compare(mode("restarted in the middle"), plan, pushed(pulsed, nullptr, true, &refused));
   compare(mode("saved and loaded in the middle"), plan, pushed(pulsed, pulsed, false, &refused));
 }
 

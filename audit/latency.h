@@ -50,7 +50,7 @@ struct Latency {
   int64_t pulse_multiple = 0;        ///< legal pulses are the multiples of it; 0: unknown
   std::vector<WireLatency> wires;    ///< in the order of the whole graph
   std::vector<OutputLatency> outputs;
-  std::optional<ChunkLatency> chunk;  ///< if outputs of the model itself lag more
+  std::optional<ChunkLatency> chunk;  ///< if the model's outputs lag more at this pulse
   std::map<std::string, int64_t> other_states;  ///< of nodes without a wire in the whole model
 
   /// Return the wires on the slowest paths that add latency, the most expensive first.

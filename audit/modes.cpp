@@ -285,7 +285,7 @@ Status Modes::compare(int64_t length, bool in_all_modes, Draw* draw, Report* rep
     Event event;
     const char* name;
   } events[] = {{Event::kNone, "pushed"},
-                {Event::kReset, "begun again"},
+                {Event::kReset, "restarted"},
                 {Event::kSave, "saved and loaded"},
                 {Event::kClone, "cloned"},
                 {Event::kMove, "moved"}};

@@ -45,9 +45,9 @@ Status write_turns(const std::string& path, std::span<const std::string> names,
 Status write_turn_files(const std::string& folder, std::span<const std::string> names,
                         std::span<const std::vector<Tensor>> turns);
 
-/// Print shape, type and values as tract does: ",String text" for a single value.
+/// Return shape, type and values as tract prints them: ",String text" for a single value.
 std::string value_text(const Tensor& tensor, int64_t limit = 12);
-/// Print type and shape: "2,3,F32".
+/// Return shape and type as text: "2,3,F32".
 std::string shape_text(const Tensor& tensor);
 
 /// Join turns along an axis. Errors: kShape if they differ along other axes.

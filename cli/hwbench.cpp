@@ -44,7 +44,7 @@ void print_text(const Machine& machine, const std::vector<ReachRow>& rows) {
           reach.bound, 100 * part(reach), reach.chosen ? " *" : "");
     }
   }
-  say("\n* what plans take\n");
+  say("\n* used by plans\n");
 }
 
 std::string json_text(const Machine& machine, const std::vector<ReachRow>& rows) {

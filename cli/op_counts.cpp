@@ -9,8 +9,8 @@
 namespace rill::cli {
 namespace {
 
-/// Return whether a node writes the padding of a stream: frames before the first one, in memory
-/// that a delay needs anyway, or after the last.
+/// Return whether a node writes the padding of a stream: a `Delay` can write frames before the
+/// first one, since it has memory for them, and a `PulseMask` frames after the last one.
 bool pads(const Node& node) {
   const std::string_view name = node.op->name();
   if (name != "Delay" && name != "PulseMask") return false;
@@ -18,7 +18,7 @@ bool pads(const Node& node) {
   return !padding.empty() && padding != "0" && padding != "false";
 }
 
-/// As above, except for a node downstream of one that pads the other end of the same stream.
+/// As above, but count a stream that is padded at both ends once.
 bool begins_padding(const Graph& graph, const Node& node) {
   return pads(node) && !pads(graph.node(node.inputs[0].node));
 }

@@ -102,14 +102,14 @@ void add(LimitOptions* o, std::vector<Option>* out) {
            "refuse a larger compiled model; 0: 16 GiB"},
           {"--max-session-bytes", kGlobal | kOfPlanFiles | kOfPlans,
            Limit{&o->plan.max_session_bytes},
-           "refuse a plan with larger sessions; 0: 4 GiB of a compiled model"},
+           "refuse a plan with larger sessions; 0: 4 GiB for a compiled model"},
           {"--max-step-work", kGlobal | kOfPlanFiles | kOfPlans, Limit{&o->plan.max_step_work},
-           "refuse a plan whose step does more; 0: of a compiled model, 2^32 of a stream, 2^36 "
-           "of a whole run"},
+           "refuse a plan whose step does more work; 0: 2^32 for a compiled stream, 2^36 for a "
+           "compiled whole run"},
           {"--max-outputs", kGlobal | kOfPlanFiles | kOfPlans, Limit{&o->plan.max_ends},
-           "refuse a plan of more inputs or outputs; 0: 65536 of a compiled model"},
+           "refuse a plan of more inputs or outputs; 0: 65536 for a compiled model"},
           {"--max-buffers", kGlobal | kOfPlanFiles | kOfPlans, Limit{&o->plan.max_buffers},
-           "refuse a plan of more buffers; 0: 1048576 of a compiled model"},
+           "refuse a plan of more buffers; 0: 1048576 for a compiled model"},
       });
 }
 

@@ -13,8 +13,9 @@
 # drop an operator.
 #
 # RILL_OPS names the modules of the table; empty means all. The code of the others is compiled too, because
-# modules create operators of each other; the linker keeps what the table reaches. The library knows the names
-# of left-out operators, so that an error names the module that a model lacks.
+# modules create operators of each other; the linker keeps the code that the table reaches. The
+# library knows the names of left-out operators, so that an error names the module that a model
+# lacks.
 #
 # `if constexpr (built("module"))` (ops/built.h) drops code that only creates operators of left-out modules. A
 # form is such code that belongs to no single module.

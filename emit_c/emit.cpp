@@ -406,7 +406,7 @@ class Emitter {
     out += "typedef struct {\n" + members + "} @state;\n\n";
     out += "/* Begin a stream. */\nvoid @reset(@state *state);\n";
     if (!lengths_.empty()) {
-      out += "/* Return whether the model is defined for a stream of that many frames. */\n"
+      out += "/* Return whether the model is defined for a stream of `frames` frames. */\n"
              "int @suits(int32_t frames);\n";
     }
     if (to_.uses_end_) {

@@ -48,7 +48,7 @@ class StepWriter {
 
   /// Return a C expression for the address that is `offset` floats after a place.
   std::string floats(const Ref& ref, int64_t offset = 0);
-  /// The same of an operand. Errors: kUnsupported unless its elements are f32.
+  /// The same for an operand. Errors: kUnsupported unless its elements are f32.
   Result<std::string> floats(const PlacedView& operand);
   /// Return the floats of a constant, starting at this place; null if the plan computes them.
   const float* contents(const Ref& ref) const;

@@ -32,8 +32,8 @@ bool halves_512();
 /// Thread: safe. Real-time: yes, but slow: call it at prepare.
 Tier running_tier() RILL_NONBLOCKING;
 
-/// Return the tier to choose kernels for: that of the target while this thread has one, else the
-/// one that may run here.
+/// Return the tier to choose kernels for: the target's if this thread has a target, else the tier
+/// that may run here.
 /// Thread: safe. Real-time: yes, but slow: call it at prepare.
 Tier active_tier() RILL_NONBLOCKING;
 

@@ -12,7 +12,8 @@
 namespace rill::kernels {
 namespace {
 
-// Features of the first CPU by the system's kernel, by its names; empty if it lists none.
+// Return the features of the first CPU, under the names of the Linux kernel; empty if it lists
+// none.
 std::set<std::string> flags_of_system() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {

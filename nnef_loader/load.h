@@ -61,7 +61,7 @@ struct SaveOptions {
   std::span<const OpModule* const> read_back;
   /// Whether nested models, and operators of several nodes, are read back as one node each.
   bool keep_submodels = false;
-  /// Keep names unchanged, as i"a.b"; otherwise invalid characters become `_`.
+  /// Keep names unchanged, in the form i"a.b"; otherwise invalid characters become `_`.
   bool extended_identifiers = false;
   /// Write every constant to a separate file, however small.
   bool extern_all_constants = false;

@@ -23,7 +23,7 @@ struct Counting {
   int64_t back = 0;
   bool swapped = false;
   bool negated = false;
-  bool runs_first = false;  ///< the first iteration is not asked
+  bool runs_first = false;  ///< the first iteration runs without a check
   bool whole = false;       ///< i counts the iterations left, and is compared with 0
 
   std::vector<Message> condition(const std::string& count, const std::string& out) const {

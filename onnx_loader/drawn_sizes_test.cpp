@@ -1,6 +1,6 @@
 // Numbers that are computed from the lengths of slices, joined wires and their like, drawn at
 // random, and read as amounts of padding, ends, counts, conditions and factors. Each drawn part has
-// a function of NumPy's rules next to it, by which an empty slice has 0 rows.
+// a function that counts its rows by NumPy's rules: an empty slice has 0 rows.
 
 #include <gtest/gtest.h>
 

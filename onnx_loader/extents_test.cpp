@@ -1,5 +1,6 @@
 // Extents that a node requires to be equal: of open inputs, of constants, and of expressions; names
-// of extents; and what the standard forbids. onnxruntime refuses the inputs that are refused here.
+// of extents; and extents that the standard forbids. onnxruntime refuses the inputs that are
+// refused here.
 
 #include <gtest/gtest.h>
 

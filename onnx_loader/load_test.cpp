@@ -125,7 +125,7 @@ TEST(OnnxLoad, RefusesUndeclaredArguments) {
   EXPECT_REFUSED(loaded(model_of(parts)), Code::kUnsupported, "Did you mean \"Add\"?");
 }
 
-/// y = x[:, b:e], or that times a matrix of `rows` rows.
+/// y = x[:, b:e]; if `rows` is not 0, y = x[:, b:e] @ w with a matrix w of `rows` rows.
 GraphParts part_of_open_axis(int64_t begin, int64_t end, int64_t rows = 0) {
   GraphParts parts;
   parts.inputs = {value_info("x", {-1, -1}, {"B", "S"})};
@@ -147,12 +147,12 @@ TEST(OnnxLoad, CutsElementsBeyondAnOpenAxis) {
   EXPECT_EQ(shape(part_of_open_axis(0, 70001)), "B,min(70001, S),F32");
   EXPECT_EQ(shape(part_of_open_axis(-70001, INT64_MAX)), "B,S-max(-70001+S, 0),F32");
   EXPECT_EQ(shape(part_of_open_axis(0, -3)), "B,-3+S,F32");
-  // An axis has 4 frames if 4 of them meet 4 rows.
+  // A slice of up to 4 frames has 4 if a matrix of 4 rows follows.
   EXPECT_EQ(shape(part_of_open_axis(0, 4, 4)), "B,2,F32");
   EXPECT_EQ(shape(part_of_open_axis(-4, INT64_MAX, 4)), "B,2,F32");
 }
 
-/// Return (S + add) op by, and 100000 for S.
+/// Return 100000 + (S + add) op by for S = `length`: a size that the model computes.
 int64_t computed_frames(const char* op, int64_t add, int64_t by, int64_t length, bool of_dividend) {
   GraphParts parts;
   parts.inputs = {value_info("x", {-1}, {"S"})};
@@ -273,7 +273,7 @@ TEST(OnnxLoad, PadsMayBeComputedFromSizes) {
     const Dim size = bound.fact(bound.outputs[0]).dim(0).substitute("samples", Dim(samples));
     EXPECT_EQ(size.to_int(), std::max<int64_t>(16, samples));
   }
-  // Without the limit, a negative amount cuts: 16 samples of any number.
+  // Without the lower limit, the amount becomes negative and cuts, so that 16 samples are left.
   parts.nodes[2] = node_of("Identity", {"short"}, {"more"});
   const auto cut = loaded(model_of(parts));
   ASSERT_TRUE(cut.ok()) << message_of(cut);

@@ -88,7 +88,7 @@ TEST(Sequences, PartsOfOneFrameLoseTheirAxisWherePyTorchUnbinds) {
   };
   EXPECT_EQ(shape_of("one", 0), 1);
   EXPECT_EQ(shape_of("one", 1), 2);
-  // It is ignored next to a list of sizes, and for parts of several frames.
+  // `keepdims` is ignored if there is a list of sizes, and for parts of several frames.
   EXPECT_EQ(shape_of("ones", 0), 2);
   EXPECT_EQ(shape_of("two", 0), 2);
 }

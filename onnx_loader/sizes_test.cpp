@@ -269,7 +269,7 @@ TEST(Sizes, OfFewBitsWrapOrAreRefused) {
   }
 }
 
-// A product is taken for 64 bits where the file widens its factor before.
+// A product has 64 bits if the file casts a factor to 64 bits before.
 TEST(Sizes, OfThirtyTwoBitsMayBeWidened) {
   GraphParts parts = parts_of_rows();
   parts.initializers.push_back(tensor_of_integers("large", {1}, {700000}));

@@ -114,7 +114,7 @@ void StepReader::kernel(std::string_view, std::span<const KernelName> names, int
   } else if (!names[static_cast<size_t>(index)].runs) {
     refuse(fail(Code::kUnsupported, "the plan runs the kernel ", wanted,
                 ", which this CPU cannot run")
-               .hint("Compile the model for what the CPU has"));
+               .hint("Compile the model for a target that this CPU has"));
     index = -1;
   }
 }

@@ -94,8 +94,8 @@ def run_cli(build, prefix):
 
 
 def of_dylib(path):
-    """Return what a library of macOS exports and needs, by LLVM's tools; nothing without them. Zig's linker
-    also exports its parts of the C++ library."""
+    """Return the exports and dependencies of a library of macOS, by LLVM's tools; nothing without them. Zig's
+    linker also exports its parts of the C++ library."""
     version = next((each for each in ("-19", "-14", "") if shutil.which("llvm-nm" + each)), None)
     if version is None:
         return "", ""

@@ -17,7 +17,7 @@ namespace rill::pulse {
 struct KnownWire : PulsedWire {
   bool steady = false;  ///< the same frame at every position
   TensorPtr frame;      ///< that frame of a steady stream, if it is known
-  /// For a value known only at the end: the part of the stream symbol that must have passed.
+  /// For a value known only at the end: the least value of the stream symbol by then.
   std::optional<Dim> known_after;
   std::string known_from;              ///< its source, for messages
   /// The delay of its source stream. For a stream whose first frames are computed separately: the
@@ -59,8 +59,8 @@ class Builder final : public PulseBuilder {
   bool waited() const { return waited_; }
   KnownWire& wire_of(OutletId whole_outlet) { return wires_[whole_outlet]; }
   const KnownWire& known(OutletId whole_outlet) const { return wires_.at(whole_outlet); }
-  /// Return the part of the stream symbol that must have passed before the value of a wire that
-  /// does not stream is known; nothing if it always is.
+  /// Return the value that the stream symbol must reach before a wire that does not stream is
+  /// known; nothing if it is known from the start.
   std::optional<Dim> known_after(OutletId whole_outlet) const;
   /// Return the least value of: the end of a wire minus the frames that have passed when the end is
   /// announced; at most 0. Errors: kPulse if it falls without bound as the stream grows.

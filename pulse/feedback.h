@@ -12,10 +12,10 @@ namespace rill::pulse {
 /// starts as `first` (zeros if null), and the model loses the input and the output. A model that is
 /// not yet a stream becomes one whose steps are runs of it. Each input and output then has one
 /// frame axis: the only symbolic one after the first, else the second, or the only one.
-/// Both names may be parts, as `state[0]` or `state[:, 2:4]`; the rest of a value stays an input or
-/// output that is named alike. An output may have another order of axes (`out.transpose(1,0)`),
-/// additional or missing axes of extent 1, adjacent axes that the input has merged or split, and
-/// different extents in another order.
+/// Both names may be parts, such as `state[0]` or `state[:, 2:4]`; the rest of a value stays an
+/// input or output that is named alike. An output may have another order of axes
+/// (`out.transpose(1,0)`), additional or missing axes of extent 1, adjacent axes that the input has
+/// merged or split, and different extents in another order.
 /// Errors: kArg if there is no such input or output, with the names there are; kShape or kDType if
 /// their facts differ in another way, or several orders of axes fit; kPulse for a model that was
 /// pulsed, or has no other input.
@@ -23,7 +23,7 @@ Result<Graph> with_feedback(const Graph& graph, std::string_view output, std::st
                             TensorPtr first = nullptr);
 
 /// Prefix each step of an input with the last `frames` frames of the previous steps, zeros at
-/// first: a step then takes that many fewer. Errors: kArg if there is no such input; kShape if a
+/// first: a step then takes `frames` fewer. Errors: kArg if there is no such input; kShape if a
 /// step would have no frame left.
 Result<Graph> with_context(const Graph& graph, std::string_view input, int64_t frames);
 

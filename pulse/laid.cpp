@@ -104,7 +104,8 @@ Result<Builder::EdgePadded> Builder::edge_padded(const Source& source, const Edg
     RILL_ASSIGN(const int64_t slack, slack_of(source.wire, out.stream));
     out.held = -slack;
   }
-  // A frame must have arrived before it is repeated. Mirrored frames come from ever nearer ones.
+  // A frame must have arrived before it is repeated. Of mirrored frames, the first repeats the
+  // latest frame.
   const std::vector<int64_t> inner = known_of(source);
   const auto known_at = [&](int64_t frame) {
     const int64_t arrival = std::max<int64_t>(0, out.stream.delay + frame) / pulse * pulse;

@@ -10,8 +10,9 @@ namespace rill::pulse {
 /// Lower bounds on the delays of any stream of these pulses, from observed dependences of outputs.
 struct LeastDelays {
   std::vector<std::optional<int64_t>>
-      wires;  ///< of `Report::wires`, below 0 for known first frames
-  std::vector<std::optional<int64_t>> outputs;  ///< of `Report::outputs`
+      wires;  ///< one per wire of `Report::wires`; negative if first frames are known before the
+              ///< stream begins
+  std::vector<std::optional<int64_t>> outputs;  ///< one per output of `Report::outputs`
 };
 
 /// Limits of runs that measure delays.
@@ -24,7 +25,7 @@ struct RunLimits {
 /// Run the whole graph on a few pulses of noise, then with other noise from some pulse on, and with
 /// an end in some pulse. A frame that differs depends on that pulse, so it cannot be computed
 /// earlier: this proves a bound by example. A hidden dependence, for example through a closed
-/// rectifier, proves nothing. The other symbols of the graph are bound. Not real-time: runs the
+/// rectifier, proves nothing. All other symbols of the graph must be bound. Not real-time: runs the
 /// graph up to eighty times. Without a run within the limits, there are no bounds. Errors: those of
 /// rewriting the graph.
 Result<LeastDelays> least_delays(const Graph& graph, const Options& options, const Report& report,

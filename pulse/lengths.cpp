@@ -24,7 +24,7 @@ std::optional<int64_t> last_length(const Dim& dim, std::string_view symbol) {
   return last.ok() && *last ? std::optional(std::max<int64_t>(0, **last)) : std::nullopt;
 }
 
-/// An input of S - 3 frames requires S >= 3.
+/// Require that inputs have no negative length: an input of S - 3 frames requires S >= 3.
 void add_inputs(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
   for (const OutletId& input : graph.inputs) {
     for (const Dim& dim : graph.fact(input).shape) {
@@ -35,8 +35,8 @@ void add_inputs(const Graph& graph, std::string_view symbol, std::vector<Dim>* o
   }
 }
 
-/// A number computed from the length is refused at lengths where it leaves the range of int64.
-/// `max` keeps such an expression without a value, and makes all others valid.
+/// Refuse lengths at which a number computed from the length leaves the range of int64. There the
+/// expression has no value, nor does its maximum with 0; everywhere else, that maximum is valid.
 void add_values(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
   for (const Node& node : graph.nodes) {
     const TensorPtr value = node.outputs.empty() ? nullptr : node.outputs[0].konst;
@@ -65,8 +65,8 @@ bool is_never_negative(const Dim& dim, std::string_view symbol) {
   return least.ok() && *least && **least >= 0;
 }
 
-/// A slice of frames that grows with the stream ends within them. `in`: its inputs, whose extents
-/// are not negative.
+/// Require that a slice which grows with the stream ends within its frames. `in`: its inputs, whose
+/// extents are not negative.
 void add_end(const Node& node, const Facts& in, std::string_view symbol, std::vector<Dim>* out) {
   const Course slice = node.op->course();
   if (!slice.is(Course::Form::kCut)) return;
@@ -77,8 +77,8 @@ void add_end(const Node& node, const Facts& in, std::string_view symbol, std::ve
   if (!is_never_negative(inside, symbol)) out->push_back(inside);
 }
 
-/// The range of a slice must exist: rows of tables, kept frames, and the last ones. A slice `x[5:]`
-/// of a shorter stream is empty, so it needs no frames.
+/// Require that the range of a slice exists: rows of tables, kept frames, and the last frames. A
+/// slice `x[5:]` of a shorter stream is empty, so it needs no frames.
 void add_slices(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
   for (const Node& node : graph.nodes) {
     if (const Graph* nested = node.op->nested()) add_slices(*nested, symbol, out);
@@ -233,8 +233,8 @@ void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<
   for (const OutletId& output : graph.outputs) add(output);
 }
 
-/// Append what makes the numbers right that nodes read: they must equal the real ones. Other
-/// symbols, of a batch for example, multiply them.
+/// Require that the numbers that nodes read equal the real ones. Other symbols, such as a batch,
+/// are factors, so two values of each suffice.
 void add_numbers(const SymbolScope& scope, std::string_view symbol, std::vector<Dim>* out) {
   for (const SymbolScope::Taken& each : scope.taken()) {
     const Dim apart = each.counted - each.real;

@@ -1,4 +1,5 @@
-// The lengths of a model determine its longest stream, however far out and however rarely they fit.
+// The lengths of a model determine its longest stream, even if that is very long, or if few lengths
+// are valid.
 
 #include "pulse/lengths.h"
 
@@ -41,7 +42,7 @@ TEST(LongestStream, HasNoEndWhereFarLengthsFitRarely) {
     EXPECT_EQ(longest({str_cat(block, "*(S/", block, ")-S")}), std::nullopt) << block;
     EXPECT_EQ(longest({str_cat("S-", block, "*(S/", block, ")-", block, "+1")}), std::nullopt);
   }
-  // One block and the next end up ever shorter.
+  // The ranges of valid lengths become shorter from block to block.
   EXPECT_EQ(longest({"4099*(S/4099)-S+3-S/50000"}), 196752);
 }
 

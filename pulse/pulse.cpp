@@ -245,7 +245,7 @@ std::string Pulsifier::remedy_for_late_value(const Node& node, const Dim& known_
         "--assert '",
         options_.symbol, " >= ", pattern->settled(), "'");
   }
-  return "Use windows of frames, or running values, in place of what needs the whole stream";
+  return "Use windows of frames, or running values, in place of layers that need the whole stream";
 }
 
 Status Pulsifier::outputs() {

@@ -21,7 +21,7 @@ struct Stream {
   int64_t pulse = 0;  ///< frames per step
   int64_t delay = 0;  ///< frames of this wire to drop
   /// Frames of the whole stream, in the stream symbol. Of a static output that is known only at the
-  /// end: the part of the symbol that must have passed.
+  /// end: the value of the symbol by then.
   Dim length;
   int wire = -1;  ///< of an output that streams: its index in `Report::wires`
 };

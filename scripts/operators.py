@@ -21,8 +21,8 @@ TESTS = 3  # the column of tests, counted after the name
 
 # Operators without known answers (ops/*/known_answers.txt), and the tests of their results.
 NO_ANSWER = {
-    "external tract_core_external": "hands out what the caller gives",
-    "variable tract_resource_get": "hands out what the file holds",
+    "external tract_core_external": "returns the caller's values",
+    "variable tract_resource_get": "returns the file's values",
     "tract_core_scan": "a loop around other operators: models in tests/models hold it to PyTorch",
     "tract_core_submodel": "the operators of its file have separate answers",
     "tract_onnx_multinomial tract_onnx_random": "draws numbers: its test holds how they spread",

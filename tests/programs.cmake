@@ -153,7 +153,7 @@ if(TARGET rill_program)
   add_test(NAME tract_reads_written
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tract/written.py"
                    "$<TARGET_FILE:rill_tract_program>" "${models}")
-  # Small graphs that stream in both programs, and what each makes of them.
+  # Small graphs that stream in both programs, and the results of each.
   add_test(NAME tract_defects
            COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/tract/defects.py"
                    "$<TARGET_FILE:rill_program>")

@@ -118,7 +118,7 @@ void cancel_each(const Long& each) {
     ASSERT_EQ(status, RILL_E_CANCELLED) << "report " << at << " of " << reports << ", "
                                         << rill_stage_name(last.stage) << " " << last.fraction;
     EXPECT_NE(std::string(rill_last_error()).find("cancelled"), std::string::npos);
-    // The first call frees what the last one that succeeded has made.
+    // The first call frees the result of the last one that succeeded.
     if (at == 0) blocks = heap_blocks();
     ASSERT_EQ(heap_blocks(), blocks) << "report " << at;
     each.expect_unchanged();

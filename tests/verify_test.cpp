@@ -72,7 +72,7 @@ TEST_F(Check, RunsEveryModeAtEveryPulse) {
   EXPECT_EQ(report_.outputs, modes_.outputs);
   for (const char* name :
        {"0 against the references", "4 step by step, NaN after the end", "8 pushed in pieces",
-        "4 begun again in the middle", "8 saved and loaded in the middle", "4 moved to pulse 8",
+        "4 restarted in the middle", "8 saved and loaded in the middle", "4 moved to pulse 8",
         "8 moved to pulse 4"}) {
     EXPECT_EQ(modes_.names.count(name), 1U) << name;
   }

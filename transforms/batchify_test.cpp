@@ -53,7 +53,7 @@ TEST(Batchify, ABatchThatLiesInsideMovesToTheFront) {
   ops::test::expect_same((*out)[0], f32({2, 1, 1}, {20, 52}));
 }
 
-/// The moves go into the product, which reads and writes any order of axes.
+/// The matmul absorbs the transpositions, because it reads and writes any order of axes.
 TEST(Batchify, MovesOfTheBatchAreAbsorbed) {
   const Graph inside =
       graph_of({{"x", "T, B, 4"}},

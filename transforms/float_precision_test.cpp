@@ -15,7 +15,7 @@ using ops::test::typed;
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-/// ((x + x) * 1) ** 10 - inf: of 5 the power is 1e10, beyond half precision.
+/// ((x + x) * 1) ** 10 - inf: for x = 5 the power is 1e10, beyond half precision.
 Graph overflowing() {
   return graph_of({{"x", "1"}},
                   "layer0_add = x + x; layer0_mul = layer0_add * 1.0;"

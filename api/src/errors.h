@@ -10,8 +10,8 @@
 
 namespace rill::api {
 
-/// Translate the hints of later failures. The library of models does so; plans alone have no hint
-/// that names an option.
+/// Set the function that translates hints of later failures from CLI options to calls of the C API.
+/// `librill` sets it; `librill_run` has no such hints.
 void translate_hints(std::string (*translate)(std::string_view hint));
 
 /// Store a failure as the last one of this thread, and return its code.

@@ -8,7 +8,7 @@
 
 namespace rill::api {
 
-/// Reports what a call of the interface does to the function that its thread has set.
+/// Reports the progress of a call of the interface to the function that its thread has set.
 class ProgressCall {
  public:
   ProgressCall();

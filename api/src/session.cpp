@@ -168,8 +168,9 @@ rill_status place_session(rill_plan* plan, int64_t max_push, void* memory, size_
                   memory ? size : size_t{0}, static_cast<long long>(offsets.all));
   }
   if (reinterpret_cast<uintptr_t>(memory) % static_cast<uintptr_t>(kAlign) != 0) {
-    return refuse(RILL_E_ARG, "%s: memory that is not aligned to %d bytes, of which it takes %lld",
-                  kName, static_cast<int>(kAlign), static_cast<long long>(offsets.all));
+    return refuse(RILL_E_ARG,
+                  "%s: memory that is not aligned to %d bytes; a session takes %lld bytes", kName,
+                  static_cast<int>(kAlign), static_cast<long long>(offsets.all));
   }
   auto* const begin = static_cast<std::byte*>(memory);
   auto* const made = new (memory) rill_session;

@@ -12,7 +12,7 @@ namespace rill {
 
 using Fingerprint = std::array<uint64_t, 2>;
 
-/// As 32 hexadecimal digits.
+/// Return a fingerprint as 32 hexadecimal digits.
 std::string to_text(const Fingerprint& fingerprint);
 
 /// Hashes bytes to 128 bits; not cryptographic, so collisions can be constructed.

@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(Dim, Malformed,
                          ::testing::Values("", "S+", "(S", "S)", "S/0", "S S", "min(S", "foo(S)",
                                            "99999999999999999999", "*S", "S$"));
 
-// tract's names of symbols hold what PyTorch makes up.
+// A symbol of tract may have any name that PyTorch generates.
 TEST(Dim, NamesMayHoldASlash) { EXPECT_EQ(dim("S/B").as_symbol(), "S/B"); }
 
 TEST(Dim, DeepNestingIsAnErrorAndNoCrash) {

@@ -39,21 +39,23 @@ class SymbolScope {
   void take_as_extent(const Dim& dim);
   /// Return the recorded extents that nothing else proves to be at least 0.
   const std::vector<Assertion>& extents() const { return extents_; }
-  /// Record an extent from which other extents are computed. It must not be negative if these
-  /// become data. Proofs do not use it, because a slice that ends before it begins is empty.
+  /// Record an extent from which other extents are computed. If a node reads those as data, this
+  /// one must not be negative. Proofs do not assume that, because a slice that ends before it
+  /// begins is valid and empty.
   void take_as_length(const Dim& dim);
   const std::vector<Dim>& lengths() const { return lengths_; }
 
-  /// A number of the model that is computed from lengths. `counted` takes the graph's lengths,
-  /// which may be below 0 for empty slices and windows; `real` takes 0 for these.
-  /// A file of 32-bit numbers may also wrap `real`.
+  /// A number that a node reads and that is computed from lengths. `counted` uses the graph's
+  /// lengths, which are negative for some empty slices and windows; `real` uses 0 instead. In a
+  /// file of 32-bit numbers, `real` may also wrap.
   struct Taken {
     Dim counted;
     Dim real;
     std::string node;  ///< the first one that reads the number
     std::string op;
   };
-  /// Record a number. Sizes at which `counted`, which the graph uses, is not `real` are refused.
+  /// Record a number. The graph computes with `counted`, so sizes at which it differs from `real`
+  /// are refused.
   void take_number(Taken taken);
   const std::vector<Taken>& taken() const { return taken_; }
   /// Return the scope with its assertions alone, without what extents imply.

@@ -74,7 +74,7 @@ TEST(StreamClock, ComputesPositionsAsLongAs64BitsHoldThem) {
   EXPECT_EQ(clock.position(clock.unit), clock.start + 5 * clock.unit);
 }
 
-// Products of a part of a pulse with the frames of a step that exceed 64 bits.
+// The product of a part of a pulse and the frames of a step exceeds 64 bits.
 TEST(StreamClock, ComputesPositionsWherePartsOfPulsesAreLarge) {
   constexpr int64_t kOne = 1;
   const auto position = [](int64_t start, int64_t unit, int64_t frames, int64_t tick) {

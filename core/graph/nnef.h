@@ -76,7 +76,7 @@ class LoadCtx {
   virtual Result<Dim> to_dim(const Value& value) = 0;
 
   virtual const Fact& fact(OutletId outlet) const = 0;
-  /// Add a node named after what the statement assigns; constants are folded.
+  /// Add a node with the name that the statement assigns; constants are folded.
   virtual Result<std::vector<OutletId>> add(OpPtr op, WireList inputs,
                                             std::string_view suffix = {}) = 0;
   /// Set the fields of an op from the arguments with the same names. A tensor keeps its value if

@@ -179,8 +179,8 @@ class PulseBuilder {
   Result<OutletId> add1(OpPtr op, WireList inputs);
   virtual Result<OutletId> konst(std::string_view suffix, Tensor value) = 0;
 
-  /// Delay a stream by that many frames; `overlap` earlier frames precede each pulse. History
-  /// starts with the pad value of the stream.
+  /// Delay a stream by `frames` frames; `overlap` earlier frames precede each pulse. History starts
+  /// with the pad value of the stream.
   virtual Result<OutletId> delay(OutletId wire, const StreamFact& stream, int64_t frames,
                                  int64_t overlap) = 0;
   /// Overwrite the positions before the first frame, and after the last once it is known.

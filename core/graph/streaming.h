@@ -18,8 +18,9 @@ inline constexpr std::string_view kDefaultStreamSymbol = "S";
 struct StreamingOutput {
   int axis = -1;      ///< of its frames; -1: static
   int64_t delay = 0;  ///< frames to drop before the first one of the stream
-  /// Frames of the whole stream, in the stream symbol. Of a static output: the part of the symbol
-  /// that must have passed until it is known. Nothing if that is unknown, or if it is always known.
+  /// Frames of the whole stream, in the stream symbol. Of a static output: the value that the
+  /// symbol must reach before the output is known. Nothing if that value is unknown, or if the
+  /// output is known from the start.
   std::optional<Dim> length;
 };
 

@@ -12,7 +12,7 @@ namespace rill {
 Result<Tensor> as_type_of(const Tensor& value, const Fact& wire);
 
 /// Fail unless a constant has the type of a wire, scale and zero point included.
-/// Errors: kDType, with what the constant is for.
+/// Errors: kDType, with `what`, the purpose of the constant.
 Status expect_type_of(std::string_view what, const Tensor& value, const Fact& wire);
 
 }  // namespace rill

@@ -56,8 +56,7 @@ std::vector<double> numbers() {
   return out;
 }
 
-/// Return whether values never fall after they rose, nor rise after they fell. The last bits of a
-/// rounded function may waver.
+/// Return whether some values rise and others fall, beyond the last bits of a rounded function.
 bool changes_direction(const std::vector<double>& values) {
   bool rises = false;
   bool falls = false;

@@ -14,7 +14,7 @@ namespace rill {
 struct Remedies {
   const char* other_target = "Compile the model with --target for what runs here";
   const char* operators = "Link librill, which has graphs and operators";
-  const char* missing = "Link what the plan needs, or compile it for this build";
+  const char* missing = "Link the kinds of steps that the plan has, or compile it for this build";
 };
 
 /// The step kinds and kernels of a build.
@@ -22,7 +22,7 @@ struct Runner {
   std::span<const StepKind* const> kinds;
   /// Return how well a target fits this CPU; negative if it cannot run here.
   int (*rank)(std::string_view target) = nullptr;
-  bool names = false;  ///< have the names of nodes, for profiles, as far as the file has them
+  bool names = false;  ///< read the names of nodes that the file has, for profiles
   Remedies remedies = {};
 };
 

@@ -200,9 +200,9 @@ struct PlanStream {
   int axis = -1;
   int64_t pulse = 0;
   int64_t delay = 0;
-  /// Logical frames, in the stream symbol; invalid if unknown. For a static output: the part of the
-  /// symbol that must have passed before the output is known, 0 if it always is. For an input:
-  /// invalid if its length is proportional to the symbol.
+  /// Logical frames, in the stream symbol; invalid if unknown. For a static output: the value that
+  /// the symbol must reach before the output is known, 0 if it is known from the start. For an
+  /// input: invalid if its length is proportional to the symbol.
   Extent length;
   Text length_text;
   /// For an output that may end before the inputs: the most frames beyond the end that a stream

@@ -53,7 +53,7 @@ inline constexpr uint32_t kMostTargets = 64;
 /// name is linear.
 inline constexpr int64_t kMostNames = 1024;
 
-/// Return whether the sizes in a header fit a file of that many bytes.
+/// Return whether the sizes in a header fit a file of `file_bytes` bytes.
 constexpr bool adds_up(const Header& header, int64_t file_bytes) {
   const int64_t first = int64_t{sizeof(Header)} + header.targets * int64_t{sizeof(TargetEntry)};
   return header.targets >= 1 && header.targets <= kMostTargets && header.constants % kAlign == 0 &&

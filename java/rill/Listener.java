@@ -40,7 +40,7 @@ public final class Listener implements AutoCloseable {
   /**
    * Push what remains in a direct buffer, interleaved frames, and write the new frames of an output,
    * floats, appended to the rest of another buffer. Returns how many. Positions stay.
-   * Errors: ARG if the frames do not fit, of which the first ones are written; SHAPE; those of a step.
+   * Errors: ARG if not all frames fit, and the first ones are written; SHAPE; those of a step.
    */
   public long push(ByteBuffer sound, int output, ByteBuffer frames) {
     return push(sound, null, output, frames);

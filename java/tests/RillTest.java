@@ -133,7 +133,7 @@ public final class RillTest {
     }
   }
 
-  /** Streams by steps and by pushes of uneven sizes give what the program's stream gives. */
+  /** Streams by steps and by pushes of uneven sizes have the frames of the program's stream. */
   static void streams(String name, int pulse) throws Exception {
     String io = models + "/" + name + "/io.npz";
     Map<String, Npz.Array> bundle = Npz.read(io);

@@ -4,7 +4,7 @@
 
 #include "kernels/fft/fft_impl.h"
 
-// Handwritten, so that the bits of a transform do not depend on what else is transformed with it,
+// Handwritten, so that the bits of a transform do not depend on other transforms of the same call,
 // `prepare` makes its tables, and a step allocates nothing.
 
 namespace rill::kernels {

@@ -33,7 +33,7 @@ constexpr int kMostByteSums = 8 * 16;
 /// The loops of a kernel, whose tiles have at most `kMostByteSums` sums.
 struct ByteTiles {
   int lanes;
-  int depth;       ///< values of k that lie together
+  int depth;       ///< adjacent values of k in the packed B
   int panel_vecs;  ///< vectors per panel of B
   int row_vecs;    ///< vectors that one row is multiplied by at once: whole panels
   int rows;        ///< rows that are multiplied by one panel at once

@@ -41,7 +41,7 @@ RILL_INLINE FloatLanes floats_at(const float* from) RILL_NONBLOCKING {
   return to;
 }
 
-/// Load a whole vector if that many floats are left; else pad them.
+/// Load a whole vector if enough floats are left; else pad them.
 RILL_INLINE FloatLanes floats_at(const float* from, int64_t left) RILL_NONBLOCKING {
   float whole[Dot::kLanes];
   return floats_at(left < Dot::kLanes ? padded(from, left, whole) : from);

@@ -93,7 +93,7 @@ struct Product {
     return out;
   }
 
-  /// Return what the definition gives, in plain integers.
+  /// Compute the product by its definition, in plain integers.
   std::vector<float> reference() {
     std::vector<Int8Values> rows, columns;
     for (int64_t i = 0; i < m; ++i) rows.push_back(rounded_to_int8(row(i)));

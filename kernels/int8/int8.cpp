@@ -59,7 +59,7 @@ void matmul_by_tiles(const MatmulPackedArgs& args, const ByteTiles& tiles) {
   const MatmulF32Args& g = args.product;
   const int nr = tiles.lanes * tiles.panel_vecs;
   const int64_t k = g.segments * g.segment_len;
-  // Kernels of bytes use half of the space.
+  // Kernels with 8-bit rows use half of the space, those with 16-bit rows all of it.
   const int64_t row_bytes = int8_padded(k) * 2;
   const int64_t panel_bytes = packed_panel_bytes(PackedFormat::kInt8, k, nr);
   auto* const bytes = reinterpret_cast<uint8_t*>(args.scratch);

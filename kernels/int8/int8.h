@@ -7,8 +7,8 @@ namespace rill::kernels {
 
 /// The form to which a kernel converts the bytes of A before it multiplies them.
 enum class Int8Form : uint8_t {
-  kUnsigned,  ///< u8; i8 are read as 128 more
-  kSigned,    ///< i8; u8 are read as 128 less
+  kUnsigned,  ///< u8; 128 is added to i8
+  kSigned,    ///< i8; 128 is subtracted from u8
   kWide,      ///< 16 bits
 };
 
@@ -18,7 +18,7 @@ struct MatmulInt8 {
   Tier tier;
   bool dot;  ///< whether the CPU must multiply and add four bytes at once (VNNI, SDOT)
   int nr;    ///< columns per panel of B
-  int depth;  ///< values of k that lie together
+  int depth;  ///< adjacent values of k in the packed B
   Int8Form form;
 
   /// Compute C = (A - a_zero) (B - b_zero) + bias from bytes, in 32-bit integers.

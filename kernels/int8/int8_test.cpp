@@ -10,7 +10,7 @@
 namespace rill::kernels {
 namespace {
 
-/// Every product that this CPU can run.
+/// Return every int8 matmul that this CPU can run.
 std::vector<const MatmulInt8*> products() {
   std::vector<const MatmulInt8*> found;
   for (Tier tier : tiers()) {
@@ -250,7 +250,7 @@ TEST(Quantise, MakesIntegersOf16Bits) {
   }
 }
 
-/// Each operation rounded to f32, whether or not its constant is one of f32.
+/// Each operation rounds to f32, even if f32 cannot hold its constant.
 TEST(Quantise, MakesBytesOfFloatsOneOperationAtATime) {
   std::mt19937 rng(14);
   for (int i = 0; i < 400; ++i) {
@@ -261,7 +261,7 @@ TEST(Quantise, MakesBytesOfFloatsOneOperationAtATime) {
       if (random_int(rng, 0, 9) == 0) value = std::nearbyint(value) + 0.5f;
       if (random_int(rng, 0, 30) == 0) value = random_int(rng, 0, 1) == 1 ? kNan : -kInf;
     }
-    const bool inexact = i % 5 == 0;  // constants that f32 does not have
+    const bool inexact = i % 5 == 0;  // constants that f32 cannot hold
     const double mul = i % 3 == 0 ? 1 : inexact ? 1.1 : static_cast<double>(0.037f);
     const double div = i % 4 == 0 ? 1 : inexact ? 0.3 : static_cast<double>(0.7f);
     const auto before = static_cast<double>(i % 2 == 0 ? 0 : random_int(rng, -128, 127));

@@ -1,6 +1,6 @@
 // Every function of one float, over blocks of floats that follow each other: range, special values,
-// monotony, accuracy in every tier, against the C library's double precision, and the same bits in
-// all tiers that fuse multiply and add.
+// monotonicity, accuracy in every tier, against the C library's double precision, and the same bits
+// in all tiers that fuse multiply and add.
 //
 // RILL_FLOAT_BLOCKS=1 takes every block, all 2^32 floats; N takes one of N. RILL_FLOAT_TIERS
 // chooses tiers. scripts/every_float.sh runs the whole and prints a table.
@@ -286,7 +286,7 @@ TEST_P(EveryFloat, IsAsAccurateAsPromised) {
     EXPECT_EQ(seen.wrong, 0U) << f.name << ", " << tier_name(in[t]) << ": NaN or range, first at "
                               << seen.wrong_at;
     EXPECT_LE(seen.worst, f.most) << f.name << ", " << tier_name(in[t]) << " at " << seen.worst_at;
-    // A multiply-add of two roundings, as of SSE 4.2, gives other bits than one of one.
+    // A multiply-add that rounds twice, as with SSE4.2, gives other bits than a fused one.
     if (in[t] != Tier::kSse42) {
       EXPECT_EQ(seen.different_bits, 0U) << f.name << ", " << tier_name(in[t]);
     }

@@ -63,7 +63,7 @@ void transpose4(const float* b, int64_t n_stride, float* packed, int nr) {
   for (int p = 0; p < 4; ++p) std::memcpy(packed + p * nr, &rows[p], sizeof(Four));
 }
 
-/// Pack nr columns whose values are contiguous along n. Return the number of packed k: all.
+/// Pack nr columns whose values are contiguous along n. Return the number of packed rows of B: k.
 int64_t pack_rows(int nr, int64_t k, const float* b, int64_t k_stride, float* packed) {
   for (int64_t p = 0; p < k; ++p, b += k_stride, packed += nr) {
     for (int j = 0; j < nr; j += 4) {
@@ -74,7 +74,8 @@ int64_t pack_rows(int nr, int64_t k, const float* b, int64_t k_stride, float* pa
   return k;
 }
 
-/// Pack nr columns whose values are contiguous along k. Return the number of packed k.
+/// Pack nr columns whose values are contiguous along k. Return the number of packed rows of B, a
+/// multiple of 4; the caller packs the rest.
 int64_t pack_columns(int nr, int64_t k, const float* b, int64_t n_stride, float* packed) {
   // 16 values fill a cache line of each column. Taking four columns at a time uses each line
   // completely; with a power-of-two stride, the lines of all nr columns would evict each other.
@@ -131,7 +132,7 @@ const MatmulF32& matmul_f32_of_columns(int64_t n) {
 
 namespace {
 
-/// Return the columns of each panel; for a single panel, the columns of the vectors that n fills.
+/// Return the columns of each panel: nr, or n rounded up to whole vectors if that is less.
 int64_t panel_columns(const MatmulF32& kernel, int64_t n) {
   const int vectors = kernel.tier == Tier::kScalar ? 1 : kernel.tier == Tier::kNeon ? 4 : 2;
   const int64_t lanes = kernel.nr / vectors, own = (n + lanes - 1) / lanes * lanes;

@@ -394,7 +394,7 @@ TEST(MatmulOfColumns, ATargetHasTheKernelsOfItsTier) {
   for (const Tier tier : {Tier::kAvx2, Tier::kAvx512, Tier::kNeon}) {
     if (!compiles_for(tier)) continue;
     const TargetCpu target(tier);
-    // A vector of 512 bits would be empty for the most part.
+    // A vector of 512 bits would be mostly empty.
     const Tier few = tier == Tier::kAvx512 ? Tier::kAvx2 : tier;
     for (const int64_t n : {1, 8}) EXPECT_EQ(matmul_f32_of_columns(n).name, matmul_f32(few).name);
     for (const int64_t n : {9, 16, 24, 40, 100}) {

@@ -32,8 +32,8 @@ struct MatmulPacked {
 
   // For kInt8 only.
   bool dot = false;    ///< whether the CPU must multiply and add four bytes at once (VNNI, SDOT)
-  int depth = 0;       ///< values of k that lie together
-  bool lifts = false;  ///< bytes of A have 128 added
+  int depth = 0;       ///< adjacent values of k in the packed B
+  bool lifts = false;  ///< 128 is added to bytes of A
   QuantiseRow quantise = nullptr;  ///< for other families, as is `sums`
   FewBitsSums sums = nullptr;
 };

@@ -32,7 +32,7 @@ constexpr int64_t kQ4Unit = 8;
 struct MatmulPackedArgs {
   MatmulF32Args product;         ///< all but `b`
   const std::byte* b = nullptr;  ///< as `matmul_packed_pack` writes it, aligned to 64 bytes
-  float* scratch = nullptr;  ///< as long as `matmul_packed_scratch_floats` says, aligned likewise
+  float* scratch = nullptr;  ///< `matmul_packed_scratch_floats` floats, aligned to 64 bytes
 };
 
 /// The layout of the values of B in memory.

@@ -146,8 +146,9 @@ struct Blocks<Arch, kBlocks, true> {
   }
 };
 
-/// Add the products of value p of kRows lanes, given by their ends, with kBlocks blocks of kRow
-/// vectors. The shorter side stays in registers, and the longer one streams through.
+/// Add the products of value p of kRows lanes with kBlocks blocks of kRow vectors. `lanes` points
+/// to the ends of their values, so `p` is negative. The shorter side stays in registers, and the
+/// longer one streams through.
 template <class Arch, int kRow, int kRows, int kBlocks, bool kPointers>
 RILL_INLINE void add_products(const float* const (&lanes)[kRows], int64_t p,
                               Blocks<Arch, kBlocks, kPointers>& blocks,
@@ -266,8 +267,8 @@ template <class Arch, class Cell>
 }
 
 /// Compute kRows lanes of one step. Every second step visits the blocks in reverse order, so that
-/// the last blocks of the previous step are still in the first cache level. They share a tile with
-/// blocks from the next level, so that both levels are busy.
+/// the last blocks of the previous step are still in the first cache level. A tile has blocks from
+/// this level and from the next one, so that both levels are busy.
 template <class Arch, class Cell, int kRows>
 void cell_rows(const Cell& cell, CellTile t, bool down) RILL_NONBLOCKING {
   constexpr int kWide = wide_blocks<Arch, Cell, kRows>(), kLast = (kWide + 1) / 2;

@@ -39,9 +39,9 @@ TEST(Softmax, EqualsItsDefinitionInDoublePrecision) {
       double m = -kInf, sum = 0.0;
       for (float v : x) m = std::fmax(m, static_cast<double>(v));
       for (float v : x) sum += std::exp(static_cast<double>(v) - m);
-      // Each term: 2 ulp of exp, and x - m up to 32 rounded by 2^-20 in all; the sum in the order
-      // of lanes adds at most n / width + 4 roundings, which go both ways: as sqrt; 1/sum and the
-      // product one each.
+      // Errors of each term: 2 ulp of exp, and the rounding of x - m, which is at most 32. The sum
+      // by lanes adds n / width + 4 roundings at most; they have both signs, so they grow with the
+      // root. 1/sum and the product add one rounding each.
       const double u = std::ldexp(1.0, -24);
       const double bound = u * (32.0 + 6.0 + 4.0 + std::sqrt(static_cast<double>(n)));
       for (size_t i = 0; i < x.size(); ++i) {

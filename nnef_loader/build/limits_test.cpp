@@ -1,4 +1,4 @@
-// Every limit that a caller may set holds, and names itself.
+// A file beyond a limit that the caller set is refused, and the error contains that limit.
 
 #include <gtest/gtest.h>
 

@@ -121,8 +121,8 @@ std::vector<Course> cuts_of(const Graph& graph, OutletId result, std::span<const
 
 }  // namespace
 
-/// Follow a call that counts from a number up to a length. The places agree, and up to a negative
-/// length there are none, so only other lengths matter.
+/// Follow a call that counts from a constant up to a length. Its elements are right if its length
+/// is, and a negative length means none, so compare the lengths alone.
 bool RealSizes::follow_places(Target* target, const SizesCall& call) {
   Graph& graph = target->graph;
   if (!call.again || call.outlets.size() != 1) return false;
@@ -146,8 +146,8 @@ bool RealSizes::follow_places(Target* target, const SizesCall& call) {
   return true;
 }
 
-/// Follow a call that slices. The scope takes extents for lengths of 0 or more, which decides ends
-/// of slices: where these differ, the sizes are refused.
+/// Follow a call that slices. The scope assumes that extents are at least 0, and may simplify the
+/// ends of slices accordingly. Sizes at which that changes an end are refused.
 void RealSizes::follow_cuts(Target* target, const SizesCall& call) {
   Graph& graph = target->graph;
   if (!call.again || call.outlets.size() != 1 || graph.scope.extents().empty()) return;
@@ -174,7 +174,7 @@ void RealSizes::follow_cuts(Target* target, const SizesCall& call) {
   }
 }
 
-/// Record the extents that the scope takes for 0 or more.
+/// Record the extents that the scope assumes to be at least 0.
 void RealSizes::take_extents(Graph* graph, const Reader& reader) {
   const std::vector<SymbolScope::Assertion> extents = graph->scope.extents();
   for (const SymbolScope::Assertion& each : extents) {
@@ -183,8 +183,8 @@ void RealSizes::take_extents(Graph* graph, const Reader& reader) {
   }
 }
 
-/// Return the value of a known wire with real numbers where neither these nor the counted ones
-/// depend on a size; nothing if these agree.
+/// Return the value of a known wire in which real numbers replace counted ones, if both are
+/// constants; nothing if no number changes.
 std::optional<Tensor> RealSizes::corrected(const Graph& graph, OutletId wire) const {
   const TensorPtr other = value(wire);
   const TensorPtr& own = graph.fact(wire).konst;
@@ -210,7 +210,7 @@ std::map<OutletId, OutletId> RealSizes::follow(Target* target, const SizesCall& 
   Graph& graph = target->graph;
   const auto is_known = [&](OutletId wire) { return wire.valid() && graph.fact(wire).konst; };
   const bool known = !call.outlets.empty() && all_of(call.outlets, is_known);
-  // The scope takes extents for lengths of 0 or more, which decides some numbers.
+  // The scope assumes that extents are at least 0, which may have decided some numbers.
   const bool decides = known && !graph.scope.extents().empty();
   const auto matters = [&](OutletId wire) {
     if (!wire.valid()) return false;
@@ -289,7 +289,8 @@ void RealSizes::follow_up_to(Graph* graph, int node) {
   }
 }
 
-/// Return whether a node computes no new extent, so that it counts right if its inputs do.
+/// Return whether a node computes no new extent: if the extents of its inputs are right, so are
+/// those of its outputs.
 bool RealSizes::counts_right(const Graph& graph, const Node& node) const {
   if (node.op->course().is(Course::Form::kCut)) return false;
   const auto is_known = [&](const Dim& extent) {

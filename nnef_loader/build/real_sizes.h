@@ -47,8 +47,8 @@ class RealSizes {
   /// Return whether that fact may differ from the graph's.
   bool differs(Graph* graph, OutletId wire);
   /// Set the real values of results that are numbers. For other results, record the numbers that
-  /// the call reads. If `again` is null, it reads them in any case. Return constants for results
-  /// that are counted wrong at all sizes.
+  /// the call reads. If `again` is null, record them for every result. Return constants that
+  /// replace results whose counted values are wrong at all sizes.
   std::map<OutletId, OutletId> follow(Target* target, const SizesCall& call);
   /// Set the real value of a known wire, unless it equals the counted one.
   void set_value(const Graph& graph, OutletId wire, const TensorPtr& real);
@@ -57,7 +57,7 @@ class RealSizes {
   /// Note that the file computes a number in 32 bits. Dims do not wrap.
   void set_32_bits(OutletId wire) { of_32_bits_.insert(wire); }
   bool is_of_32_bits(OutletId wire) const { return of_32_bits_.contains(wire); }
-  /// Suppose that the extents of an input of a nested graph are 0 where they count below 0.
+  /// Use 0 for negative extents of an input of a nested graph.
   void clamp(Graph* graph, OutletId input);
   /// A node that reads numbers.
   struct Reader {
@@ -94,7 +94,7 @@ class RealSizes {
   std::map<OutletId, TensorPtr> values_;
   std::set<OutletId> of_32_bits_;
   std::map<std::pair<std::string, std::string>, Dim> short_;  ///< by real and counted extent
-  SymbolScope scope_;          ///< without what no check ensures
+  SymbolScope scope_;          ///< only assumptions that some check ensures
   size_t assertions_ = 0;      ///< of the graph's scope when `scope_` was made
   std::vector<Dim> ensured_;   ///< lengths that are at least 0 wherever the graph is used
 };

@@ -241,7 +241,7 @@ Result<Tensor> read_complex(const File& file) {
   shape.push_back(2);
   if (shape.size() > kMaxRank) {
     return fail(Code::kUnsupported, "complex tensor of rank ", file.shape.size(),
-                ": its trailing axis of 2 would be one too many");
+                ": its trailing axis of 2 would exceed the maximum rank");
   }
   RILL_TRY(check_payload(file, checked_mul(file.items, 2 * half / 8)));
   return read_plain(file, *dtype, std::move(shape));

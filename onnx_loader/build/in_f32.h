@@ -32,8 +32,8 @@ class CallInF32 {
   std::string name_;
   bool narrows() const { return type_ == DType::kF16 || type_ == DType::kBF16; }
 
-  std::optional<DType> type_;  ///< of the first argument of floats, which the first result has
-  bool one_type_ = true;       ///< whether all arguments of floats were upcast
+  std::optional<DType> type_;  ///< of the first float argument; the first result gets it
+  bool one_type_ = true;       ///< whether all float arguments were upcast
   std::vector<std::string> targets_;
 };
 

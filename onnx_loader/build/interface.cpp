@@ -140,11 +140,11 @@ Result<Fact> Loader::input_fact(const ValueInfo& info, Env* env) {
 
 namespace {
 
-/// At which sizes of their symbol two extents are equal.
+/// How often two extents are equal, over all sizes of their symbol.
 enum class Equal : uint8_t { kRarely, kAtSome, kAlways };
 
-/// Return kAlways if a difference of extents is 0 at all sizes above 0, kAtSome if at sizes without
-/// end, as that of S/4 and 2*(S/8) is at multiples of 8.
+/// Return kAlways if a difference of extents is 0 at all sizes above 0, kAtSome if at infinitely
+/// many sizes: S/4 and 2*(S/8) are equal at multiples of 8.
 Equal equal_where(const Dim& apart) {
   constexpr int64_t kMost = 4096;
   std::vector<std::string> names;

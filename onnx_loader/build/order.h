@@ -14,9 +14,9 @@ constexpr int kMaxReadDepth = 16;
 Status add_reads_of_graphs(const NodeProto& node, ProtoBudget* budget, int depth,
                            std::vector<std::string_view>* reads);
 
-/// Sort nodes topologically, including what their nested graphs read; sorted nodes keep their
-/// order. The nodes must outlive the result. Errors: kParse for a cycle; those of reading nested
-/// graphs.
+/// Sort nodes topologically, including the dependencies of their nested graphs; sorted nodes keep
+/// their order. The nodes must outlive the result. Errors: kParse for a cycle; those of reading
+/// nested graphs.
 Result<std::vector<const NodeProto*>> in_order(const std::vector<NodeProto>& nodes,
                                                const ProtoBudget& budget);
 

@@ -55,7 +55,7 @@ Result<Value> Loader::call_beside(const NodeCalled& called, const Env& env, nnef
   own.attributes = env.attributes;
   own.prefix = env.prefix;
   own.depth = env.depth;
-  // The file demands nothing by this call.
+  // This call is not part of the file, so its demands must not affect the next attempt.
   const auto demanded = demanded_;
   const bool clamped = clamped_;
   auto outlets = call_node(

@@ -41,9 +41,10 @@ Result<OutletId> WireCalls::moved(OutletId x, int64_t from, int64_t to) const {
 Result<OutletId> WireCalls::joined(OutletId rows, int64_t axis) const {
   const Dim entries = fact(rows).dim(0);
   const Dim each = fact(rows).dim(static_cast<int>(axis) + 1);
-  // For an empty tensor any order is right, and a 0 in the shape means the first joined extent.
+  // `reshape` reads an extent of 0 as "keep the extent of the input". An empty tensor has no order
+  // to preserve, so its empty axis comes first, where the 0 finds it.
   RILL_ASSIGN(const OutletId x, moved(rows, 0, each == Dim(0) ? axis + 1 : axis));
-  // Keep a streaming axis.
+  // `squeeze` preserves a streaming axis.
   if (each == Dim(1)) return call("squeeze", x, "axes", {Dim(axis + 1)});
   std::vector<nnef::CallArgument> arguments(4);
   arguments[0] = {"input", nullptr, Value(x)};

@@ -100,8 +100,8 @@ namespace {
 /// The maximum number of leading elements that are compared with the formula of the later ones.
 constexpr int64_t kMostLeading = 16;
 
-/// Return the element of a list at a symbolic place: that of the last part, whose formula must give
-/// the elements of the parts before it as well, as for -1 joined to 0, 1, 2, ...
+/// Return the element of a list at a symbolic place by the formula of the last part. The formula
+/// must also hold for the elements of the earlier parts, as for -1 joined to 0, 1, 2, ...
 std::optional<SizeRatio> continued_size(const SizeTrace& trace, int64_t before) {
   constexpr char kPlace[] = "rill_joined_place";
   const int last = trace.inputs() - 1;

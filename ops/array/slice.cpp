@@ -414,8 +414,8 @@ bool is_open(const Dim& bound) {
   return open;
 }
 
-/// Return the numbers of a sliced range that begins at an expression, such as arange(P, P + S)[:1]:
-/// they are expressions, from which shapes may be computed. Nothing for other wires.
+/// Return the elements of a slice of a range that begins at an expression, such as arange(P, P +
+/// S)[:1]. The model may compute shapes from these expressions. Nothing for other wires.
 std::optional<Tensor> counted_part(const Graph& graph, OutletId x, const Bounds& bounds) {
   constexpr int64_t kMost = 64;
   const Node& node = graph.node(x.node);

@@ -41,9 +41,9 @@ Dim presumed(Graph& graph, const Dim& bound, const Dim& extent);
 /// example if the size has several symbols.
 std::string assertion_for(const Dim& size);
 
-/// Assert the unknown sign of a slice's bound, so that it counts from the start or from the end: as
-/// `presumed` decides, else from the start if that holds for some sizes. Errors: kSymbol if neither
-/// sign is possible.
+/// Assert the sign of a slice's bound if it is unknown: non-negative bounds count from the start,
+/// others from the end. If `presumed` does not decide, the bound counts from the start, provided
+/// that this holds for some sizes. Errors: kSymbol if neither sign is possible.
 Status presume_sign(Graph& graph, const Dim& bound, const Dim& extent);
 
 }  // namespace rill::ops

@@ -9,8 +9,9 @@
 
 namespace rill::ops {
 
-/// Makes a loop from the body of a file. The inputs and outputs of that body have no axis of
-/// iterations, so the loop removes this axis before the body, and adds it after the body.
+/// Makes a `Scan` from the body of an ONNX `Loop` or `Scan`. The inputs and outputs of that body
+/// have no axis of iterations, so the loop removes this axis before the body, and adds it after the
+/// body.
 class Iterations {
  public:
   /// `body` must outlive it. `copy` resolves the wires that the body captures from the outer graph.

@@ -323,7 +323,8 @@ Status decide_dims(BinaryKind kind, Rewrite& rewrite) {
   return rewrite.replace({rewrite.konst(rewrite.node().name, std::move(out))});
 }
 
-/// Merge constant bounds: max(max(x, a), b) = max(x, max(a, b)), also for NaN; likewise for min.
+/// Merge constant bounds: max(max(x, a), b) = max(x, max(a, b)), also for NaN, and the same for
+/// min.
 Status merge_bounds(const Binary& outer, Rewrite& rewrite) {
   const auto* inner = rewrite.producer_as<Binary>(0);
   if (!inner || inner->kind_of != outer.kind_of) return {};

@@ -152,7 +152,8 @@ Status without_limit(Rewrite& rewrite, int i, const Limited& limited, int kept) 
   return rewrite.replace_by(rewrite.node().op->clone(), inputs);
 }
 
-/// Replace `x < min(y, c)` by `x < y` if `x < c` holds everywhere; likewise for other comparisons.
+/// Replace `x < min(y, c)` by `x < y` if `x < c` holds everywhere, and the same for other
+/// comparisons.
 Status drop_limit(BinaryKind kind, Rewrite& rewrite, int i) {
   const Graph& graph = rewrite.old_graph();
   // A limit replaces a NaN.

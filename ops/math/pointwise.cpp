@@ -95,8 +95,8 @@ PointwiseSlices slices_of(const PointwiseArgs& args) {
   return best;
 }
 
-/// The multiply-adds that take as long as one access to the second cache level, maybe that of
-/// another core: so consecutive small steps should be split alike.
+/// The multiply-adds that take as long as one access to the second cache level. An operand may be
+/// in the cache of another core, so consecutive small steps should be split in the same way.
 constexpr double kWorkPerOperand = 7;
 
 /// Return the multiply-adds that take as long as an instruction at one position.

@@ -25,7 +25,7 @@ Status lower_pointwise(Lowering& lowering, std::span<const kernels::PointwiseIns
 /// Compute a tree of elementwise f32 ops in one pass, with the same operations in the same order
 /// and so the same bits.
 /// Shapes: inputs of one rank, extents equal or 1 -> the largest of each.
-/// Types: f32; i32 of which the nearest floats are taken.
+/// Types: f32; i32, rounded to the nearest floats.
 /// Errors: kShape if ranks differ or extents clash; kDType.
 /// Stream: pointwise. Never written to files.
 /// Source: made by `fuse`.

@@ -24,7 +24,7 @@ using kernels::ReduceOp;
 // Below this, lanes would be mostly empty.
 constexpr int64_t kChainElements = 8;
 
-/// The multiply-adds that take as long as reading one element, as for elementwise operators.
+/// The cost of one element in multiply-adds, equal to that of elementwise operators.
 constexpr double kWorkPerElement = 14;
 
 std::optional<ReduceOp> kernel_op(ReduceKind kind) {

@@ -91,8 +91,8 @@ std::optional<double> uniform_float(const TensorPtr& value) {
   return number.ok() ? std::optional(*number) : std::nullopt;
 }
 
-/// Replace a selection that limits by a constant: `x < c ? c : x`, which keeps a NaN, and `x > c ?
-/// x : c`, which replaces a NaN, are maxima. With the other comparison it is a minimum.
+/// Replace a selection between a wire and a constant by a maximum or a minimum. `x < c ? c : x` is
+/// a maximum that keeps a NaN, and `x > c ? x : c` one that replaces a NaN by c.
 Status as_limit(Rewrite& rewrite) {
   const std::string_view compare = rewrite.producer(0).op->name();
   const bool below = compare == Binary(BinaryKind::kLt).name();

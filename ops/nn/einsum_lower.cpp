@@ -117,7 +117,7 @@ class ProductLowering {
     }
     place_loops(&product);
     if (product.loop_count < 0) {
-      return fail(Code::kUnsupported, "a product with that many separate axes");
+      return fail(Code::kUnsupported, "a product with too many separate axes");
     }
     emit(product);
     return {};

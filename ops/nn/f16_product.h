@@ -6,8 +6,8 @@
 namespace rill::ops {
 
 /// Find the product that reads these f32 weights as f16, with the same bits as results. Null unless
-/// f16 holds every one of them exactly (they were cast from f16), they number 8192 or more, so that
-/// reading them takes longer than upcasting them, and the CPU upcasts f16 to f32.
+/// f16 holds every weight exactly (they were cast from f16), the CPU upcasts f16 to f32, and there
+/// are at least 8192 weights: fewer take longer to upcast than to read.
 const kernels::MatmulPacked* f16_product(const Tensor& weights);
 
 }  // namespace rill::ops

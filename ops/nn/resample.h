@@ -11,9 +11,9 @@ namespace rill::ops {
 /// Shapes: [D0..Dn] -> the same with `to` on `axis`.
 /// Types: f32; nearest: all plain ones.
 /// Errors: kShape if there is no such axis, or it is empty; kDType; kArg for unknown modes.
-/// Stream: pointwise on the other axes. A streaming axis that is repeated a whole number of times
-/// streams as copies; one that is resampled by a whole number or a fraction of them, where places
-/// follow from the scale alone, waits for the last frame that an output depends on.
+/// Stream: pointwise on the other axes. A streaming axis whose frames are repeated N times streams
+/// as copies. Other rational scales stream if the coordinates depend on the scale alone: outputs
+/// wait for the last frame that they read.
 /// Accuracy: weights and sums in f32, over ascending taps.
 /// Source: ONNX, `Resize`; tract, `tract_core_resize` and `tract_onnx_resize`.
 class ResizeAxis final : public OpBase<ResizeAxis> {

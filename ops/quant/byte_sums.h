@@ -16,7 +16,8 @@ namespace rill::ops {
 /// zero point of x -> axis i of the output is axis from[i] of x, or the columns where that is -1.
 /// Types: U8, I8, QU8, QI8; weights I8.
 /// Accuracy: exact sums modulo 2^32, and the operations of `Rounding`.
-/// Errors: kUnsupported outside of a plan. Stream: made from pulsed nodes.
+/// Errors: kUnsupported outside of a plan. Stream: `fuse` runs after pulsing, so no streaming rule
+/// is needed.
 /// Source: tract, `tract_core_einsum_q`; NNEF 1.0, `matmul`.
 struct ByteSums final : OpBase<ByteSums> {
   int64_t summed = 0;  ///< the axis of x
@@ -60,7 +61,7 @@ struct ByteSums final : OpBase<ByteSums> {
     return one_fact(std::move(out));
   }
   Status eval(EvalCtx&) const override {
-    return fail(Code::kUnsupported, "a product of bytes outside of a plan");
+    return fail(Code::kUnsupported, "an int8 matmul outside of a plan");
   }
   Status lower(Lowering& lowering) const override;
   Cost cost(FactSpan in, FactSpan out) const override {
@@ -70,7 +71,7 @@ struct ByteSums final : OpBase<ByteSums> {
     return cost;
   }
   Status save(SaveCtx&) const override {
-    return fail(Code::kUnsupported, "a product of bytes is part of a plan only");
+    return fail(Code::kUnsupported, "an int8 matmul exists in plans only");
   }
 };
 

@@ -20,7 +20,7 @@ namespace {
 
 /// Transform windows of a signal: the discrete Fourier transform of `frame` samples every `stride`.
 /// Shapes: [.., T, .., 2] (re, im) -> [.., (T - frame) / stride + 1, frame, .., 2]; with `real`,
-/// the input has no last axis; with `bins`, that many of the first bins.
+/// the input has no last axis; with `bins`, only the first `bins` bins.
 /// Units: not normalised. The window is centred in the frame, zeros around it.
 /// Types: f32. Errors: kShape for a missing axis, no pair, or a window longer than the frame.
 /// Stream: on `axis`, a window of `frame` frames; on other axes each frame alone.

@@ -48,8 +48,7 @@ int streaming_axes(const Fact& fact, std::string_view symbol) {
                                         [&](const Dim& dim) { return dim.mentions(symbol); }));
 }
 
-/// The matmul that reads weights of frames against frames: their operand, and the letters of the
-/// axes.
+/// A matmul of attention weights: which operand holds them, and the letters of their axes.
 struct Use {
   int weights = -1;
   char query = 0;
@@ -89,7 +88,7 @@ std::optional<Use> use_of(const Graph& graph, const Node& node, std::string_view
   return has_key ? std::optional(use) : std::nullopt;
 }
 
-/// A sum of frames against frames over one of their axes: a product with ones.
+/// Treat a sum of attention weights over one of their streaming axes as a matmul with ones.
 std::optional<Use> use_of_sum(const Graph& graph, const Node& node, std::string_view symbol) {
   const auto summed = node.op->course().summed_axis();
   if (!summed) return std::nullopt;
@@ -106,7 +105,7 @@ std::optional<Use> use_of_sum(const Graph& graph, const Node& node, std::string_
   return use;
 }
 
-// The search for limits visits each of these nodes; models have some tens.
+// The search for limits visits each of these nodes; models have tens of them.
 constexpr size_t kMostInside = 1024;
 
 /// Makes the body of one attention: the nodes from wires with one streaming axis to the product.

@@ -426,25 +426,25 @@ std::optional<Unlimited> unlimited(const Band& band, std::optional<int64_t> most
               : str_cat("; or assert how long a stream may be, as in --assert '", symbol,
                         " <= 2000', which is then the number of keys that are kept");
   if (!band.unread.empty()) {
-    return Unlimited{str_cat("attention: ", band.unread, "; queries may see all keys that ",
-                             follows ? "follow" : "went before, without end"),
+    return Unlimited{str_cat("attention: ", band.unread, "; queries may see all ",
+                             follows ? "later keys" : "earlier keys, without limit"),
                      "Compare distances of positions, as in abs(i - j) <= 16, and hide with minus "
                      "infinity; or limit attention to a window of frames" + assertion};
   }
   if (!band.fading.empty()) {
-    return Unlimited{str_cat("attention: keys that ", follows ? "follow" : "went before",
-                             " may keep a weight at any distance, by ", band.fading,
+    return Unlimited{str_cat("attention: ", follows ? "later" : "earlier",
+                             " keys may keep a weight at any distance, by ", band.fading,
                              ": a small weight is not 0"),
                      str_cat("Cut the weights off at a distance, as in torch.where(",
                              follows ? "d.abs() <= 200" : "(d >= 0) & (d <= 200)",
                              ", w, 0) for d of queries less keys", assertion)};
   }
   if (follows) {
-    return Unlimited{"every frame of one input meets every frame of another: queries see all keys "
-                     "that follow",
-                     "Limit attention to a window of frames, or to those that went before"};
+    return Unlimited{"every frame of one input meets every frame of another: queries see all "
+                     "later keys",
+                     "Limit attention to a window of frames, or to earlier ones"};
   }
-  return Unlimited{"queries see all keys that went before, without end",
+  return Unlimited{"queries see all earlier keys, without limit",
                    "Limit attention to a window of frames" + assertion};
 }
 

@@ -13,8 +13,8 @@ namespace rill::pulse {
 /// depend on the position modulo `period`.
 struct Band {
   int64_t period = 1;
-  std::vector<int64_t> first;  ///< INT64_MIN: all that went before
-  std::vector<int64_t> last;   ///< INT64_MAX: all that will follow
+  std::vector<int64_t> first;  ///< INT64_MIN: all earlier keys
+  std::vector<int64_t> last;   ///< INT64_MAX: all later keys
   /// The number of first keys of the stream that queries may see at any distance; `first` and
   /// `last` leave them out.
   int64_t sinks = 0;

@@ -43,32 +43,31 @@ Status check(const PulseBuilder& b, const Band& band, bool past_only) {
   if (band.blind) {
     return b.refuse("Hide keys with minus infinity, or let every query see its own frame", "query ",
                     *band.blind,
-                    " may see no key, and what hides them is a finite "
-                    "number: it then weighs them all alike");
+                    " may see no key: the mask hides keys with a finite "
+                    "number, so that all keys then count alike");
   }
   const bool ahead = any_of(band.last, [](int64_t last) { return last > 0; });
   if (!past_only || !ahead) return {};
   return b.refuse(
       "Hide keys that follow a query, as in (d >= 0) & (d < 64), or shift scores "
       "against 2 n - 1 distances",
-      "a shift of scores against n distances leaves scores of keys that follow undefined");
+      "a shift of scores against n distances leaves scores of later keys undefined");
 }
 
-/// Where queries and keys lie in pulses, in frames of keys.
+/// Converts queries and key numbers to positions in the streaming wire of keys.
 class Places {
  public:
   explicit Places(Layout* layout) : layout_(*layout) {}
 
-  /// Return the position in the streaming keys of a number of the key.
+  /// Return where key number `key` lies in the streaming wire of keys.
   int64_t of_key(int64_t key) const { return layout_.key_delay - layout_.front + key; }
-  /// Return the number of the key at the position of a query.
+  /// Return the number of the key at the same time as a query.
   int64_t beside(int64_t query) const { return query * layout_.rates.query / layout_.rates.key; }
-  /// Return the first key of the pulse of a query.
+  /// Return where the pulse that outputs a query begins in the streaming wire of keys.
   int64_t pulse_of(int64_t query) const {
     return (query + layout_.query_delay) / layout_.pulse * layout_.key_pulse;
   }
-  /// Delay the queries until this one finds a key. A longer delay loses no key that was found
-  /// before.
+  /// Delay the queries until this one finds a key. A longer delay loses no key that a query found.
   void wait(int64_t query, int64_t key) {
     while (key >= pulse_of(query) + layout_.key_pulse) ++layout_.query_delay;
   }
@@ -108,11 +107,12 @@ Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool past_only, L
     places.wait(query, key);
     waits |= key > query + layout->query_delay;
   }
-  // The first queries find keys ahead of them in pulses that begin with the stream.
+  // Some first queries attend to later keys. Whether these are in memory depends on where pulses
+  // begin, so the first frames must come in whole pulses.
   const auto waiting = static_cast<int64_t>(band.last_sink.size());
   if (waits) b.settles_at(waiting + layout->query_delay, p);
   int64_t back = 0;
-  int64_t most = 0;  // of a pulse that begins with the query
+  int64_t most = 0;  // the same, if the query begins its pulse
   for (int64_t query = 0; query < cycle; ++query) {
     const int64_t first = places.of_key(places.beside(query) + band.first[phase(query)]);
     back = std::max(back, places.pulse_of(query) - first);

@@ -284,7 +284,7 @@ class Collector {
         return false;
     }
   }
-  /// Return whether a number in place of a weight or score takes a key away.
+  /// Return whether a weight or score with this value hides its key.
   bool hides(double number) const {
     return weights_ ? number == 0.0 : number * scale_ <= kHiddenScore;
   }

@@ -51,7 +51,8 @@ Result<OutletId> PulsedScores::values(const PlacedWire& wire) {
   return emit(wire);
 }
 
-/// Pulse what a wire is made of before the wire: bodies may be deep.
+/// Pulse the wires that a wire is computed from before the wire itself. Uses no recursion, because
+/// bodies may be deep.
 Result<OutletId> PulsedScores::emit(const PlacedWire& wire) {
   std::vector<PlacedWire> open{wire};
   while (!open.empty()) {

@@ -101,7 +101,7 @@ Result<FrontWires::Wire> FrontWires::below_mask(const Node& join, const Join& of
   return appended(mask, mask.op, inputs);
 }
 
-/// Choose among the elements from `begin` to `end` by halves.
+/// Choose among the elements [begin, end) by place: a binary tree of selections.
 Result<OutletId> FrontWires::choice(const Node& node, OutletId places,
                                     const std::vector<OutletId>& elements, int64_t begin,
                                     int64_t end) {
@@ -129,7 +129,7 @@ Result<OutletId> FrontWires::chosen(const Node& node, OutletId places, int64_t l
 Result<FrontWires::Wire> FrontWires::moved(const Move& move, int depth) {
   const auto known = moved_.find(move);
   if (known != moved_.end()) return known->second;
-  // Copies: appending nodes moves all others.
+  // Copies, because appending a node may move all others in memory.
   const Fact fact = graph_.fact(move.wire);
   const Node node = graph_.node(move.wire.node);
   Wire out;
@@ -143,7 +143,7 @@ Result<FrontWires::Wire> FrontWires::moved(const Move& move, int depth) {
       RILL_ASSIGN(out, moved_node(node, move, depth));
     }
   }
-  // Extents among the attributes of an operator do not move.
+  // An operator with the old extent in an attribute keeps that extent, so the wire is not moved.
   const Dim& extent = fact.dim(move.axis);
   const Dim moved_extent = extent == Dim(1) ? extent : extent + Dim(move.by);
   if (out && !(graph_.fact(*out).dim(move.axis) == moved_extent)) out.reset();

@@ -31,10 +31,10 @@ class FrontWires {
   FrontWires(Graph* graph, std::string_view symbol, bool frames)
       : graph_(*graph), symbol_(symbol), frames_(frames) {}
 
-  /// Return the joined wire; nothing if the rest is not a function of positions in a way that
-  /// continues to the front, or the parts are not.
+  /// Return the joined wire; nothing unless the parts are functions of positions, and so is the
+  /// rest, also at places before its first element.
   Result<Wire> joined(const Node& join, const Join& of);
-  /// As `joined`, for scores: below the masks that hide some of them, which then show the parts.
+  /// As `joined`, for scores: join upstream of the masks, which then must not hide the new parts.
   Result<Wire> joined_scores(const Node& join, const Join& of) { return below(join, of, 0); }
   /// Return a wire with element n - `by` of the given one at n >= `by`, and any at smaller n.
   Result<Wire> moved(OutletId wire, int axis, int64_t by) { return moved({wire, axis, by}, 0); }

@@ -95,8 +95,8 @@ class Join {
   }
 
  private:
-  /// Pad by the most frames of a suffix of open length, and cut the surplus. Prefixes follow: a
-  /// window absorbs the pad that it reads, and no slice in between.
+  /// Pad by the most frames of a suffix of open length, and cut the surplus. Add prefixes after
+  /// that: a window absorbs a pad only if it reads the pad directly, without a slice in between.
   Result<OutletId> filled(Rewrite* rewrite, OutletId wire) {
     for (const Part& after : suffix_) {
       RILL_ASSIGN(wire, padded(rewrite, wire, after, 0, after.frames));

@@ -26,5 +26,5 @@ def printable_lines(value: object) -> str:
 
 
 def lines_of(lines: Iterable[object]) -> str:
-    """Return lines that contain names as one text."""
+    """Join lines with line breaks, after escaping each line."""
     return "\n".join(map(printable, lines))

@@ -151,7 +151,7 @@ def load_plan(
         source: Source, *, threads: int = 1, read_file: bool = False, max_file_bytes: int = 0, max_session_bytes: int = 0,
         max_step_work: int = 0, max_outputs: int = 0, max_buffers: int = 0) -> CompiledModel:
     """Open a compiled model from a path, whose weights stay in the file, from its bytes, or from a
-    file that is open for reading bytes. ``threads``: as of ``rill.load``.
+    file that is open for reading bytes. ``threads``: as in ``rill.load``.
 
     ``read_file`` reads the file into memory, for files that others may write to. The limits bound
     the cost of the model, as docs/plan-files.md describes; 0 means the default.

@@ -133,8 +133,7 @@ class Model(Described):
 
     def context(self, frames: Optional[Mapping[str, int]] = None, **named: int) -> "Model":
         """Prepend the last frames of the previous step to each step of an input, zeros at first:
-        ``context(input=64)``. A step then takes that many frames fewer. Errors: as of
-        ``feedback``."""
+        ``context(input=64)``. A step then takes 64 frames fewer. Errors: those of ``feedback``."""
         handle = self._open
         for name, count in {**_mapping("frames", frames), **named}.items():
             handle = handle.with_context(_text("input", name), _whole(name, count))
@@ -208,9 +207,9 @@ class Model(Described):
         place: for whole runs with all symbols bound, for ``pulse`` frames of a symbol per step, or
         for a ``window`` of left, step and right frames.
 
-        ``target``: CPUs to make plans for, as ``"avx2"`` or ``["avx2", "neon"]``. ``weights``:
-        ``"f16"``, ``"q8"`` or ``"q4"`` quantise the weights of layers, and ``"int8"`` also what
-        the inputs of these layers, except for the nodes in ``keep``; outputs change. ``notes``:
+        ``target``: CPUs to make plans for, such as ``"avx2"`` or ``["avx2", "neon"]``. ``weights``:
+        ``"f16"``, ``"q8"`` or ``"q4"`` quantise the weights of layers, and ``"int8"`` also the inputs of
+        these layers. Nodes in ``keep`` keep their weights. Outputs change. ``notes``:
         include the names that profiles show. A pulsed model is audited first, for
         ``audit_seconds``; 0 skips the audit. Errors: SymbolError, PulseError, ArgumentError,
         UnsupportedError, FileError; StateError if the audit finds a difference. Warns if the time

@@ -86,7 +86,7 @@ class Stream(_rill.Stream):
 
         ``source`` yields an array of frames, or a tuple of one array per input. Each push and the
         finish run in a thread, so that they do not block the event loop. Yields the results of
-        ``push`` and ``finish``. Errors: as of these.
+        ``push`` and ``finish``. Errors: those of ``push`` and ``finish``.
         """
         import asyncio
 

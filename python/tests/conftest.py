@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 import pytest
 
-# For small modules, waiting for one another costs PyTorch's threads more time than the work.
+# In small modules, PyTorch's threads spend more time waiting for each other than working.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -46,7 +46,7 @@ class Game:
         self.values = self.all_values()
 
     def array_that_meddles(self):
-        """Call or close the stream during a call of it."""
+        """Call the stream again, or close it, while one of its calls runs."""
         stream, a, b = self.stream, np.ones((2, 3), np.float32), np.ones((3, 3), np.int64)
         with contextlib.suppress(rill.Error):
             self.random.choice([stream.close, stream.reset, stream.finish, stream.clone, gc.collect,
@@ -155,7 +155,7 @@ def main():
         except Exception:
             if game.model._handle.__class__ is not _rill.Model or game.stream.closed:
                 game.begin()
-    # The types of the interpreter still work.
+    # The package still works.
     stream = rill.load(game.folder).pulse("S", 4)
     stream.set("k", 2.0)
     y, z = stream.run(np.ones((2, 5), np.float32), np.ones((5, 3), np.int64))

@@ -50,7 +50,7 @@ def runs_since(record, name):
 
 
 def minutes(record, suite):
-    """Return the time of the suite's last run, or what the table says."""
+    """Return the duration of the suite's last run, or the table's estimate."""
     for run in reversed(record):
         ran = run["suites"].get(suite.name, {})
         if ran.get("status") == "passed":

@@ -75,7 +75,7 @@ def lines_of(name, statements, inputs, outputs, tolerance):
 
 
 def write(groups_of_scripts):
-    """Write FOLDER/known_answers.txt for all folders of operators: what the functions of every script make.
+    """Write FOLDER/known_answers.txt for all folders of operators, from the functions of every script.
 
     Each script starts with the same seed, so that its answers do not depend on the others.
     """

@@ -52,7 +52,7 @@ class Callbacks {
       ConstSound wrong = whole;
       wrong.channels = 3;
       if (listener_.push(wrong, count) == RILL_OK) ledger->failed = RILL_E_INTERNAL;
-      if (block < 2000) continue;  // the model has no frames for such a short stream
+      if (block < 2000) continue;  // the model has no frames for so short a stream
       keep(ledger, listener_.finish(count));
       keep(ledger, listener_.reset());
       keep(ledger, effect_.reset());

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-import torch_to_nnef.op.extras  # noqa: F401, registers what the exporter knows
+import torch_to_nnef.op.extras  # noqa: F401, registers the exporter's operators
 from modules import Cases, Fn, noise
 from torch_to_nnef.inference_target.tract import TractCheckTolerance
 from torch_to_nnef.op.custom_extractors import MoEFFN

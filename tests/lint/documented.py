@@ -28,7 +28,7 @@ def described(element):
 
 
 def implied(member, owner):
-    """Return whether the language defines what a member does: copies, moves, default constructors, destructors."""
+    """Return whether the language defines a member's effect: copies, moves, default constructors, destructors."""
     name = member.findtext("name")
     arguments = re.sub(r"\b(?:const|noexcept|delete|default)\b|[&=()\s]|<.*?>", "", member.findtext("argsstring") or "")
     own = owner.split("::")[-1].split("<")[0].strip()

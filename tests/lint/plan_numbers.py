@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Check that no number of a plan file is computed with before it was checked.
+"""Check that code computes with no number of a plan file before it is checked.
 
     plan_numbers.py ROOT
 
-Sums and products of numbers that anybody may have written go beyond 64 bits. So:
+Sums and products of untrusted numbers may exceed 64 bits. So:
 
-- what reads and checks records computes with the members of `core/run/plan_records.h` as `Checked`
+- code that reads and checks records computes with the members of `core/run/plan_records.h` as `Checked`
   numbers, and reads none without a range;
-- what runs a plan multiplies these members only where a check has bounded the product (BOUNDED);
-- what a kind of step says it touches (`touch_*`) computes with arguments as `Checked` numbers, as
+- code that runs a plan multiplies these members only where a check has bounded the product (BOUNDED);
+- the functions that report the memory of a step (`touch_*`) compute with arguments as `Checked` numbers, as
   `Region` does, or after a check of `holds()`.
 """
 

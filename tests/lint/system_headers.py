@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Check that what one system alone has is asked for in few places.
+"""Check that few files use features of single systems.
 
     system_headers.py ROOT
 
-Headers of POSIX, Linux and Windows, and functions that POSIX puts into headers of C, stand in the files of
-PLACES, each of which is for one kind of thing: files, the process, threads, memory, what the CPU can do.
-Who needs more of a system adds it there, for every system.
+Headers of POSIX, Linux and Windows, and functions that POSIX puts into headers of C, occur only in the files
+of PLACES, each for one purpose: files, the process, threads, memory, CPU features. Who needs more of a system
+adds it there, for every system.
 """
 
 import re

@@ -168,7 +168,7 @@ def main():
                 path = folder / f"{module.name}.{exporter}.onnx"
                 try:
                     export(module, exporter, path)
-                except Exception as error:  # noqa: BLE001, what PyTorch cannot write is no file
+                except Exception as error:  # noqa: BLE001, PyTorch may fail in any way
                     print(f"left: {path.stem}: {str(error).strip().splitlines()[0][:120]}")
                     counts["left"] += 1
                     continue

@@ -33,7 +33,7 @@ std::vector<std::pair<size_t, size_t>> attributes_in(const std::string& text) {
   return out;
 }
 
-/// Return other values to put in the place of a written one.
+/// Return other values to replace a written one.
 std::vector<std::string> others_than(const std::string& written) {
   if (written == "true") return {"false"};
   if (written == "false") return {"true"};

@@ -36,18 +36,18 @@ struct Excuse {
 constexpr Excuse kExcuses[] = {
     {"Attention", "it has no known first frames, and begins with its first query"},
     {"Resize", "it has no known first frames"},
-    {"Scan", "a loop runs through every frame once: it begins when the first one is valid"},
-    {"CumSum", "as a loop"},
+    {"Scan", "a loop visits every frame once, so it begins when the first one is valid"},
+    {"CumSum", "it is a loop: see Scan"},
     {"Deconv", "frames of one window wait together, and those in its gaps depend on no input"},
-    {"SumPool", "an average that leaves padding out counts frames from the first one on"},
+    {"SumPool", "an average without padding counts frames, beginning with the first one"},
     {"MaxPool", "windows of padding alone have no value"},
     {"Reshape", "frames that are merged or split wait together"},
-    {"Slice", "rows of a table have no frames in front of the first one"},
-    {"AddAxis", "nor have positions"},
-    {"Softmax", "that of one channel is 1, and shows no dependence"},
-    {"Tanh", "nor does what is saturated"},
-    {"Max", "nor a rectifier that is closed"},
-    {"Reduce", "nor a frame less the mean of its one channel"},
+    {"Slice", "rows of a table have no frames before the first one"},
+    {"AddAxis", "positions have no frames before the first one"},
+    {"Softmax", "the softmax of one channel is 1, which hides the dependence"},
+    {"Tanh", "a saturated value hides the dependence"},
+    {"Max", "a closed rectifier hides the dependence"},
+    {"Reduce", "a frame minus the mean of its one channel is 0"},
 };
 
 /// Return the delay of each wire beyond the proven least one, in frames of the stream symbol. Where
@@ -74,8 +74,8 @@ bool is_upstream_of_wait(const pulse::Report& report, const pulse::Wire& wire) {
                 [&](int input) { return report.wires[static_cast<size_t>(input)].delay > 0; });
 }
 
-/// Return whether a node reads one lagging wire and waits longer than that wire: it waits for a
-/// kept frame of the wire, which is stored only when it passes.
+/// Return whether a node reads one lagging wire and lags more than that wire: then it waits for a
+/// kept frame of the wire, which is stored when it arrives.
 bool waits_for_kept(const pulse::Report& report, const pulse::Wire& wire) {
   if (wire.inputs.size() != 1 || (wire.op != "Mul" && wire.op != "Sub")) return false;
   const int64_t read = report.wires[static_cast<size_t>(wire.inputs[0])].delay;

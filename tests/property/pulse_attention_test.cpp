@@ -47,7 +47,7 @@ TEST(PulseCases, TrianglesOfWeights) {
   };
   expect_attends(weighed("tract_core_trilu(" + lower + ", k = -3, upper = true)"),
                  {{1, 4}, 1, 1, 1, "S"});
-  expect_refused(weighed(lower), 4, "y", "all keys that went before");
+  expect_refused(weighed(lower), 4, "y", "all earlier keys");
 }
 
 TEST(PulseCases, AttentionWithinChunks58) {

@@ -35,8 +35,8 @@ TEST(PulseCases, FramesTimesAMatrixWithABand) {
   expect_streams(weighed(fading), {{1, 4}, 1, 1, 0, "S"}, kTolerance);
   const std::string chunks = where("row / 4 == column / 4") + " / 4.0";
   expect_streams(weighed(chunks), {{4, 8}, 1, 1, 0, "S"}, kTolerance);
-  expect_refused(weighed(where("apart >= 0")), 4, "y", "all keys that went before");
-  expect_refused(weighed("distance"), 4, "y", "all keys that follow");
+  expect_refused(weighed(where("apart >= 0")), 4, "y", "all earlier keys");
+  expect_refused(weighed("distance"), 4, "y", "all later keys");
 }
 
 // Bands by monotonic curves, such as squares and exponentials, that cross a bound once on either
@@ -67,7 +67,7 @@ TEST(PulseCases, FramesWeighedByCurvesOfTheirDistance) {
   }
   // A curve that never crosses hides nothing. For a curve that crosses back, the error names its
   // operator.
-  expect_refused(seen_where("tanh(distance) <= 2.0"), 4, "y", "all keys that follow");
+  expect_refused(seen_where("tanh(distance) <= 2.0"), 4, "y", "all later keys");
   expect_refused(seen_where("sin(distance) <= 0.5"), 4, "y", "(Sin)");
   expect_refused(seen_where("distance * distance - distance * 4.0 <= 5.0"), 4, "y", "(Square)");
 }

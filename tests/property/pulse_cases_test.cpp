@@ -145,7 +145,7 @@ TEST(PulseCases, Deconvolutions32To36) {
   expect_streams(y(deconv(conv("x", {3, 1, 1, 0, 2}), {2, 2})), {{4}, 2, 1, 4, "2*S"});
 }
 
-// Padding of which the convolution reads a part after a crop.
+// Padding that is cropped, so that the convolution reads a part of it.
 TEST(PulseCases, DeconvolutionsAfterABorder) {
   for (const char* value : {"0.0", "0.5"}) {
     expect_streams(y(slice(deconv(pad("x", 5, 5, value), {12, 2}), 15, -15)),

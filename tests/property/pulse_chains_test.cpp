@@ -179,7 +179,7 @@ TEST(PulseChains, SlicesOfAMirroredStream) {
                  {{1}, 1, 1, 2, "S"});
 }
 
-// The number of repeats follows from the length, as where a stack of frames is filled up.
+// The number of repeats follows from the length, such as where a stack of frames is filled up.
 TEST(PulseChains, EndsOfAComputedLengthArePads) {
   const std::string last = "slice(x, axes = [2], begin = [-1], end = [S])";
   for (const std::string& frame : {last, std::string("[[[0.25]]]")}) {

@@ -63,13 +63,13 @@ TEST(PulseCases, AttentionToKeysFarBeforeAGap) {
   const std::string apart = "  apart = tract_core_cast(row - column, to = 'f32');\n";
   const std::string root = apart + "  far = sqrt(max(apart, 0.0));\n";
   expect_refused(where("(row >= column) && ((apart < 5.0) || (far > 40.0))", root), 4, "y",
-                 "queries see all keys that went before");
+                 "queries see all earlier keys");
   const std::string added = root + "  m = scores + select(far >= 40.0, 0.0, -infinity) + "
                                    "select(apart <= 9.0, 0.0, -1000000000.0);\n";
   expect_refused(with_infinity(attention(added)), 4, "y", "may see no key");
   const std::string scaled = apart + "  far = apart * 0.1 * 0.1 * 0.1;\n";
   expect_refused(where("(row >= column) && ((apart < 5.0) || (far > 1.5))", scaled), 4, "y",
-                 "all keys that went before");
+                 "all earlier keys");
 }
 
 // A select by one position that changes late: the analysis covers all constants of the mask, or

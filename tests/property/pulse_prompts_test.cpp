@@ -39,7 +39,7 @@ std::string attention(int64_t prompts, const std::string& mask,
               mask, "  y = matmul(softmax(", used, ", axes = [2]), v);\n"));
 }
 
-/// Join what all queries see of the prompts with a mask of frames.
+/// Join a mask of the prompts, which is the same for all queries, with a mask of frames.
 std::string joined(int64_t prompts, const std::string& seen, bool all = true) {
   return str_cat("  front = tract_core_broadcast([[[", all ? "true" : "false",
                  "]]], shape = [1, S, ", prompts, "]);\n  m = concat([front, ", seen,

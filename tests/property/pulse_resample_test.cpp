@@ -65,7 +65,7 @@ TEST(PulseResample, AfterAndBeforeOtherDelays) {
   expect_streams(y(upsample(2, "symmetric", slice("x", 1, 0))), {{1, 4}, 2, 1, 3, "2*S-2"});
   expect_streams(y(upsample(2, "symmetric", conv("x", {3, 1, 1, 1, 1}))), {{4}, 2, 1, 3, "2*S"});
   expect_streams(y(conv(upsample(2, "symmetric"), {4, 2, 1, 1, 1})), {{1, 4}, 1, 1, 1, "S"});
-  // A slice drops the last frames, some of which pass before the end is known.
+  // A slice drops the last frames; some of them arrive before the end is known.
   expect_streams(y(upsample(2, "symmetric", slice("x", 0, -3))), {{1}, 2, 1, 5, "2*S-6"});
   expect_frames(y(upsample(2, "symmetric", slice("x", 0, -3))), 4);
   expect_streams(y(upsample(2, "symmetric", pad("x", 2, 1, "0.5"))), {{1, 4}, 2, 1, 0, "2*S+6"});

@@ -72,11 +72,11 @@ TEST(PulseWeights, ThatFadeNeedAnEnd) {
        {before, std::string("select(f >= 0.0, exp(f * -0.105), 0.0)"),
         "(" + before + " + " + before + ")"}) {
     SCOPED_TRACE(factor);
-    expect_refused(fading(factor), 4, "y", "keys that went before may keep a weight");
+    expect_refused(fading(factor), 4, "y", "earlier keys may keep a weight");
     expect_refused(fading(factor), 4, "y", "torch.where((d >= 0) & (d <= 200), w, 0)");
   }
   expect_refused(fading(before), 4, "y", "by node \"w_pow\" (Pow)");
-  expect_refused(fading("pow(0.9, abs(f))"), 4, "y", "keys that follow may keep a weight");
+  expect_refused(fading("pow(0.9, abs(f))"), 4, "y", "later keys may keep a weight");
   expect_refused(fading("select(d <= 0, pow(0.9, 0.0 - f), 0.0)"), 4, "y",
                  "torch.where(d.abs() <= 200, w, 0)");
   const auto streams = [&](const std::string& factor, int64_t delay) {

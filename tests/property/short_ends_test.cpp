@@ -132,7 +132,7 @@ TEST(ShortEnds, OfNoFramesAreRefusedWhereTheWholeRunHasSome) {
   }
 }
 
-// The frames of such a slice end earlier and earlier: it is refused, whatever reads it.
+// The frames of such a slice end earlier and earlier: it is refused for every reader.
 TEST(ShortEnds, OfFramesThatEndEverEarlierAreRefused) {
   for (const char* reader :
        {"conv(a, [[[1.0, 2.0]]], 0.0, padding = [(0, 0)])",

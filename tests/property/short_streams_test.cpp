@@ -145,7 +145,7 @@ constexpr char kAdd[] =
     "fragment add_frame(frame: tensor<scalar>, sum: tensor<scalar>) -> (next: tensor<scalar>)\n"
     "{\n  next = frame * 0.5 + sum * 0.75;\n}\n";
 
-/// A loop over each whole chunk of a wire, restarted in each, as chunked recurrent layers run.
+/// A loop over each whole chunk of a wire, restarted in each chunk, as in chunked recurrent layers.
 /// `frames`: the length of the wire, from which the bounds that drop the incomplete chunk are
 /// computed.
 std::string chunks(const std::string& wire, const std::string& frames, int64_t size) {

@@ -43,7 +43,7 @@ class Model:
     """A text; its inputs as (name, shape of one frame with None along the stream, frames per S); side
     inputs as (name, shape); and `ref(S, inputs, sides)`, which returns the outputs. An end may be refused
     below `short` of S, where outputs would consist of padding alone. `early`: for outputs that end before
-    their inputs, the number of frames by which they do; steps may give these frames before the end is
+    their inputs, the number of frames in between; steps may output these frames before the end is
     announced."""
 
     def __init__(self, name, body, inputs, ref, sides=(), outputs=("y",), unit=1, short=0,

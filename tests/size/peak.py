@@ -22,7 +22,7 @@ ROWS, LAYERS = 1024, 24
 WEIGHTS = LAYERS * ROWS * ROWS * 4
 # Streams of two thousand frames, which an audit holds side by side.
 STREAMS = 64 << 20
-# The program, its libraries, tables of the model, and what a test machine adds.
+# The program, its libraries, tables of the model, and the overhead of a test machine.
 OVER = 24 << 20
 
 

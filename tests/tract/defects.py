@@ -6,10 +6,10 @@ usage: defects.py RILL [--tract PROGRAM] [NAME ...]
 
 defects/*.nnef are the graphs, each with a description, a pulse, and the known result of each program: `wrong
 frames`, `right, delay 2`, or `refused: WORDS` of the message. The expected frames come from tract's run of
-the whole graph, or from rill's if tract has none. Frames that are computed after the end is in sight do not
-count, except in graphs about ends, which tract's own comparison judges. --table prints the table of
-docs/beside-tract.md. tests/property/defects_test.cpp streams the same graphs through rill alone, at every
-length. Exit status 77 without tract or NumPy.
+the whole graph, or from rill's if tract has none. Frames computed after the end is known do not count, except
+in graphs about ends, which tract's own comparison judges. --table prints the table of docs/beside-tract.md.
+tests/property/defects_test.cpp streams the same graphs through rill alone, at every length. Exit status 77
+without tract or NumPy.
 """
 
 import argparse
@@ -249,7 +249,7 @@ def rows_tried(programs, folder):
     graph("1, 1, S", "  a = max_pool(x, size = [1, 1, 3], stride = [1, 1, 3]);\n"
           "  b = concat([x, x], axis = 2);\n", "a, b")
     _, _, words = run(tract, folder, *REGISTRIES, "--pulse", "S=4", "dump")
-    yield "37: the first of several reasons is told", ("concat" in words.lower()) != ("stride" in words)
+    yield "37: the first of several reasons is reported", ("concat" in words.lower()) != ("stride" in words)
 
 
 def as_expected(outcome, expected):

@@ -8,7 +8,7 @@ export interface Frames {
   count: number;
   elements: number;
   data: Float32Array;
-  /** The second of the context's clock up to which frame i has heard. */
+  /** Time on the context's clock, in seconds, of the last input that frame i depends on. */
   time(i: number): number;
 }
 

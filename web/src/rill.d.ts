@@ -32,19 +32,27 @@ export class RillError extends Error {
   hint: string;
 }
 
+/** A model as loaded from its file. */
 export class Model {
   readonly inputs: Port[];
   readonly outputs: Port[];
   readonly symbols: string[];
   readonly properties: Record<string, string>;
   inspect(): { inputs: Port[]; outputs: Port[]; symbols: string[]; properties: Record<string, string> };
+  /** Return a copy with symbols replaced by numbers or expressions. */
   with(symbols: Record<string, number | string>): Model;
+  /** Return a copy whose steps feed outputs to inputs of the next step: `{ output: "input" }`. */
   feedback(ties: Record<string, string>): Model;
+  /** Return a copy whose steps begin with the last frames of the previous one: `{ input: 64 }`. */
   context(frames: Record<string, number>): Model;
+  /** Open a stream along a symbol. `maxPush`: frames that one push must accept. */
   pulse(symbol?: string, pulse?: number | string, options?: { maxPush?: number }): Stream;
+  /** Open a stream that computes windows of `left + step + right` frames, as an approximation. */
   window(symbol?: string, left?: number, step?: number, right?: number,
          options?: { maxPush?: number }): Stream;
+  /** Open the stream of a model that already is one: saved pulsed, or with `feedback`. */
   stream(options?: { maxPush?: number }): Stream;
+  /** Run the whole model once. */
   run(inputs: Elements | Record<string, Elements | Tensor>): Record<string, Tensor>;
   /** Free the model; a second call does nothing. Streams of it stay usable. */
   close(): void;
@@ -62,6 +70,7 @@ export class CompiledModel extends Model {
   readonly pulsed: number;
 }
 
+/** One stream: push frames of any number, and get the frames that are ready. */
 export class Stream {
   readonly inputs: Port[];
   readonly outputs: Port[];
@@ -70,14 +79,21 @@ export class Stream {
   readonly nodes: { name: string; op: string }[];
   /** Properties of the model's file, as text. */
   readonly properties: Record<string, string>;
+  /** Frames by which the first output lags the input. */
   readonly delay: number;
+  /** Frames of the first input per step. */
   readonly pulse: number;
+  /** Return the mean time of each node, in microseconds. */
   profile(steps?: number): { name: string; op: string; us: number }[];
+  /** Return the latency of each output in frames of the input; `mostFrames` includes the wait for a full pulse. */
   latency(): { output: string; delayFrames: number; mostFrames: number }[];
+  /** Set an input that does not stream. */
   set(name: string, data: Elements): void;
   push(frames: Elements | Record<string, Elements>): Record<string, Elements>;
+  /** End the stream. Return the remaining frames, and the outputs that do not stream. */
   finish(): Record<string, Elements>;
   reset(): void;
+  /** Return a stream that continues from the same state. */
   clone(): Stream;
   save(): Uint8Array;
   restore(state: Uint8Array): void;

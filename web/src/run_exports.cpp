@@ -117,7 +117,7 @@ using rill::web::Run;
 using rill::web::sized;
 using rill::web::kept_text;
 
-/// Take memory that begins at a multiple of 64, as that of compiled models has to.
+/// Allocate memory aligned to 64 bytes, which compiled models need.
 WEB_API void* web_alloc(size_t bytes) {
   constexpr size_t kUnit = 64;
   return bytes > PTRDIFF_MAX ? nullptr
@@ -159,14 +159,14 @@ WEB_API int web_step_timed(Run* run, int64_t* nanoseconds, size_t nodes) {
   return rill_step_timed(run->session, nanoseconds, nodes);
 }
 
-/// Take frames; gives how many were taken, or -1.
+/// Push frames. Return the number taken, or -1 after a failure.
 WEB_API double web_push(Run* run, uint32_t input, void* data, double frames) {
   const Frames from(*run, RILL_INPUT, input, data, static_cast<int64_t>(frames));
   int64_t taken = 0;
   const rill_status status = rill_push(run->session, input, &from.view, &taken);
   return status == RILL_OK ? static_cast<double>(taken) : -1;
 }
-/// Pull at most `frames` frames. Return how many there were, or -1.
+/// Pull at most `frames` frames. Return the number given, or -1 after a failure.
 WEB_API double web_pull(Run* run, uint32_t output, void* data, double frames) {
   const Frames to(*run, RILL_OUTPUT, output, data, static_cast<int64_t>(frames));
   int64_t given = 0;

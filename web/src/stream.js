@@ -27,7 +27,7 @@ export class Stream extends Run {
     }
   }
 
-  /** Frames of the first output by which it lags the input. */
+  /** Frames by which the first output lags the input. */
   get delay() {
     return this.streams[0].delay;
   }

@@ -54,8 +54,8 @@ typedef struct rill_listener rill_listener;
  *  was none. Functions for audio callbacks do not set it. */
 const char* rill_audio_error(void);
 
-/** Make an effect that plays output 0 of a plan with one input, or two with reference_channels,
- *  which stream together; the output has 1/8 to 8 frames for each of the input. The plan may be
+/** Make an effect that plays output 0 of a plan. The plan has one input, or with reference_channels
+ *  two, which stream together; the output has 1/8 to 8 frames for each input frame. The plan may be
  *  released afterwards. A model of one channel runs on each channel of the device. Errors:
  *  RILL_E_ARG for another plan, and for invalid rates, channels, blocks or crossings;
  *  RILL_E_UNSUPPORTED for rates whose resampler takes more than 16 MiB; RILL_E_NOMEM. */
@@ -73,8 +73,8 @@ rill_status rill_effect_process(rill_effect* effect, const rill_sound* in,
                                 const rill_sound* out) RILL_REAL_TIME;
 /** Push a block for both inputs of a model that needs a reference, such as the output of the
  *  loudspeaker. A second input of one channel gets the mean of the reference's channels.
- *  Real-time: yes. Errors: as rill_effect_process; RILL_E_ARG for a model of one input, as
- *  rill_effect_process gives it for a model of two. */
+ *  Real-time: yes. Errors: as rill_effect_process; RILL_E_ARG for a model of one input. For a model
+ *  of two inputs, rill_effect_process fails with RILL_E_ARG. */
 rill_status rill_effect_process_with(rill_effect* effect, const rill_sound* in,
                                      const rill_sound* reference,
                                      const rill_sound* out) RILL_REAL_TIME;

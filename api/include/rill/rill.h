@@ -5,7 +5,7 @@
  * a rill_status; rill_last_error gives the reason. A failed call changes nothing. No exception
  * leaves the library.
  * Texts and arrays that a call returns live as long as its object, or until the model changes.
- * One thread at a time uses a model or a session. Any threads share plans and rill_threads.
+ * A model or a session may be used by one thread at a time, a plan or rill_threads by any number.
  * A step runs on the thread that calls it, unless its session has rill_threads.
  * Structs begin with their size, so that they can grow: `rill_view view = {.size = sizeof view};`
  */
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Defined where rill is linked statically, by the CMake target too: no function is exported. */
+/* Define RILL_STATIC to link rill statically; the CMake target of the static library does so. */
 #if defined(RILL_STATIC)
 #define RILL_API
 #elif defined(_WIN32) && defined(RILL_BUILDING)
@@ -269,7 +269,7 @@ RILL_API rill_status rill_model_context(rill_model* model, const char* input, in
  *  takes as many frames as the axis has, and a stream any number. `names` must have an input;
  *  inputs of equal shapes get the same axis, and the axes of outputs are inferred from it. Call it
  *  after rill_model_feedback and before rill_model_context. Each step is a run of the model.
- *  Errors: RILL_E_ARG; RILL_E_SHAPE if an axis does not follow; RILL_E_PULSE if it is pulsed. */
+ *  Errors: RILL_E_ARG; RILL_E_SHAPE if an axis cannot be inferred; RILL_E_PULSE if it is pulsed. */
 RILL_API rill_status rill_model_frames(rill_model* model, const char* const* names,
                                        const int64_t* axes, size_t count);
 
@@ -290,7 +290,7 @@ typedef struct rill_audit_report {
   int64_t refused;               /**< lengths that the whole model accepts and the stream refuses */
   int64_t edges;                 /**< lengths at which a condition of the model changes */
   int64_t edges_compared;        /**< number of `edges` that were compared */
-  int64_t period;                /**< of the extents of wires, beyond all edges */
+  int64_t period;                /**< beyond all edges, extents of wires repeat with it */
   int64_t remainders;            /**< compared remainders of lengths modulo the period */
   int64_t streams; /**< stepped, pushed, reset, saved, cloned, moved or stepped together */
   int64_t outputs; /**< compared outputs, whose values are finite and vary with the input */
@@ -409,7 +409,7 @@ typedef struct rill_stream_info {
   int32_t axis;               /**< streaming axis of the output; -1: it does not stream */
   int64_t pulse;              /**< frames of the output per step */
   int64_t delay;              /**< frames that the output lags behind: drop them at the start */
-  int32_t input;              /**< the first input of n*S frames with the least n; -1: none */
+  int32_t input;              /**< first input of n*S frames, else first that streams; -1: none */
   int32_t input_axis;         /**< its streaming axis */
   int64_t input_pulse;        /**< its frames per step */
   int64_t delay_input_frames; /**< the delay in frames of that input, rounded up */
@@ -456,7 +456,7 @@ struct rill_view {
 /** Options of a session. */
 typedef struct rill_session_opts {
   uint32_t size; /**< sizeof(rill_session_opts) */
-  int64_t max_push; /**< frames that rill_push takes at least between pulls; 0: one pulse */
+  int64_t max_push; /**< frames that one push must accept if outputs are pulled; 0: one pulse */
 } rill_session_opts;
 
 /** Allocate everything that one run or stream needs. A new stream has run one step over zeros and
@@ -523,7 +523,7 @@ RILL_API rill_status rill_step_timed(rill_session* session, int64_t* nanoseconds
  *  Real-time: yes. Errors: RILL_E_ARG; RILL_E_STATE if the end was given before, if the plan is not
  *  pulsed, or for 0 after a step that had to know the end: the stream may continue with more
  *  frames; RILL_E_SHAPE if the model has no output for a stream of this length or asserts another
- *  length, or for an empty stream whose whole run would have a value or frames of padding. */
+ *  length, or for an empty stream if its whole run outputs a value, or frames of padding. */
 RILL_API rill_status rill_step_partial(rill_session* session, int64_t valid_frames) RILL_REAL_TIME;
 /** Run one step of the tail, if output frames are left, and return the number that is left
  *  afterwards (of the output with most). `frames_left` may be null. Inputs are ignored, unless they
@@ -584,7 +584,7 @@ RILL_API rill_status rill_pull(rill_session* session, size_t output, const rill_
  *  Real-time: yes. Errors: RILL_E_SHAPE if the frames of two inputs do not fit together, or if the
  *  model has no output for a stream of this length; RILL_E_STATE if it was called before, or if the
  *  session continues a saved stepped stream whose last step had to know the end (see
- *  rill_step_partial). After an error, more frames may follow, except after an earlier call. */
+ *  rill_step_partial). More frames may follow after an error, unless an earlier call succeeded. */
 RILL_API rill_status rill_finish(rill_session* session) RILL_REAL_TIME;
 
 /** Return the most bytes that rill_state_save writes, valid until a state is loaded. */
@@ -633,8 +633,8 @@ typedef struct rill_pool {
   void (*run)(void* context, rill_task task, void* argument, uint32_t parts);
 } rill_pool;
 
-/** Use a pool of the app. `context` stays valid until all sessions with these threads are freed or
- *  have others; the rill_pool until the call returns. Errors: RILL_E_ARG, RILL_E_ABI. */
+/** Use a pool of the app. `context` must stay valid until no session uses these threads; the
+ *  rill_pool itself may be freed after the call. Errors: RILL_E_ARG, RILL_E_ABI. */
 RILL_API rill_status rill_threads_wrap(const rill_pool* pool, rill_threads** threads);
 /** Release the handle; the last session with these threads ends them. Null is allowed. */
 RILL_API void rill_threads_free(rill_threads* threads);

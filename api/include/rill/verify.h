@@ -23,7 +23,7 @@ typedef struct rill_check_mode {
   int64_t outputs;     /**< number of compared outputs */
   int64_t frames;      /**< compared frames; elements of outputs that do not stream */
   const char* problem; /**< first difference, with output and frame; "" if there is none */
-  const char* skipped; /**< allowed reason why nothing was compared; else "" */
+  const char* skipped; /**< why nothing was compared, if that is allowed; else "" */
 } rill_check_mode;
 
 /** Options of a check. */
@@ -35,7 +35,8 @@ typedef struct rill_check_opts {
    *  without data is not compared. Values may differ by 1e-4 + 5e-4 of the value. */
   const rill_view* expected;
   size_t expected_count; /**< number of views in `expected`; 0 if it is null */
-  /** Tolerance of frames; 0 with `relative` 0: 1e-7, and 1e-5 downstream of attention. */
+  /** Absolute tolerance of frames. If both tolerances are 0, they are 1e-7, and 1e-5 downstream of
+   *  attention. */
   double absolute;
   double relative; /**< tolerance as a share of the value of the whole run */
   uint64_t seed; /**< of the sizes of pushed pieces */
@@ -56,10 +57,10 @@ typedef struct rill_check_report {
  *  several pulses: step by step with NaN after the end, pushed in pieces, reset in the middle,
  *  saved and loaded, and moved to the next pulse and back. `inputs`: one view per input, in order;
  *  their shapes bind the symbols. `opts` and `report` may be null.
- *  Errors: RILL_E_STATE if a mode differs, with the first one (rill_last_error_info: the first node
- *  that differs), and if nothing was compared; the report is filled in. RILL_E_SHAPE, _DTYPE,
- *  _SYMBOL for inputs that do not fit; RILL_E_PULSE if the model cannot stream; RILL_E_UNSUPPORTED
- *  in builds without RILL_AUDIT. */
+ *  Errors: RILL_E_STATE if nothing was compared, or if a mode differs: the message describes the
+ *  first such mode, and rill_last_error_info names the first node that differs. `report` is filled
+ *  in then, too. RILL_E_SHAPE, _DTYPE, _SYMBOL for inputs that do not fit; RILL_E_PULSE if the
+ *  model cannot stream; RILL_E_UNSUPPORTED in builds without RILL_AUDIT. */
 RILL_API rill_status rill_check(const rill_model* whole, const rill_view* inputs,
                                 size_t input_count, const rill_check_opts* opts,
                                 rill_check_report* report);

@@ -78,10 +78,10 @@ def score(files: Files, model: Union[str, "os.PathLike[str]", Model],
           client: Any = None, progress: Optional[Callable[[Progress], None]] = None) -> Summary:
     """Run a model over sound files, and write Parquet to the folder ``out``.
 
-    ``files``: a folder (WAV, FLAC and OGG in it and within) or paths; ``model``: a path that all
-    workers can read, or a model, with one input of samples along ``symbol``. A model compiled for a
-    pulse needs neither symbol nor pulse, and the workers of a machine share its weights. With
-    ``pulse``, files are streamed in blocks of eight seconds, so that memory does not grow with
+    ``files``: paths, or a folder with WAV, FLAC and OGG files, also in its folders; ``model``: a path that
+    all workers can read, or a model, with one input of samples along ``symbol``. A model compiled for a pulse
+    needs neither symbol nor pulse, and the workers of a machine share its weights. With ``pulse``, files are
+    streamed in blocks of eight seconds, so that memory does not grow with
     their length; else each file is one whole run. ``rows`` converts a ``Scored`` to rows: a list of
     dicts with the keys of ``columns``, such as ``{"begin": "double"}``. It must be a module-level
     function, so that workers can import it. Without it each file has one row, with each output as a

@@ -57,9 +57,9 @@ def export(module: nn.Module, example: Any = None, dynamic: Optional[Dynamic] = 
 
     ``exporters`` are tried in order: "nnef" (torch_to_nnef), "onnx" and "onnx-dynamo" (PyTorch's
     own, with dynamo=False and True). The first exporter whose export is right at all sizes and
-    streams, if ``stream`` is given, is chosen; else the first that is right. The last one is not
-    tried only for a stream. ``report.exporter`` names the chosen one, ``report.attempts`` the
-    reasons against the others. Exporters without their packages are skipped.
+    streams, if ``stream`` is given, is chosen; else the first that is right. The last exporter is tried only
+    if no earlier export is right, not for the sake of a stream. ``report.exporter`` names the chosen one, and
+    ``report.attempts`` gives the reason for each rejection. Exporters without their packages are skipped.
 
     The whole run is compared to PyTorch's outputs at the example's sizes and others
     (``sizes={"S": [100, 7]}`` names them), and with inputs scaled by ``magnitudes`` (NaN: an input

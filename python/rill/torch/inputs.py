@@ -118,7 +118,7 @@ class Inputs:
                                     found=str(tensor.device), node=name,
                                     hint="Export from the CPU: module.cpu(), x.cpu()")
             if tensor.dtype == torch.bfloat16:
-                raise ArgumentError(f'input "{name}" is bfloat16, of which NumPy has no arrays',
+                raise ArgumentError(f'input "{name}" is bfloat16, which NumPy does not have',
                                     expected="float32 or float16", found="bfloat16", node=name,
                                     hint="Export module.float() with x.float(), or half()")
         self.dynamic = self._checked(dynamic or {})

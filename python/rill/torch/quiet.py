@@ -48,7 +48,7 @@ def pass_on(caught: List[warnings.WarningMessage]) -> None:
 
 
 class _Muted:
-    """A stream that drops what one thread writes."""
+    """A stream that drops the output of one thread."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

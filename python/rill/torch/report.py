@@ -59,13 +59,13 @@ def refusals_of(error: Error, places: Map) -> List[Refusal]:
 class ExportReport(CheckReport):
     """All comparisons, and the streams of the module.
 
-    ``ok``: every comparison is right, every open axis was compared at two sizes at least, and it
-    streams if that was asked for. ``unproven``: the open axes that were not, each with the one
-    size that was compared, or None. ``exporter``: "nnef", "onnx" or "onnx-dynamo"; ``attempts``:
+    ``ok``: every comparison is right, every open axis was compared at two sizes at least, and it streams if
+    that was requested. ``unproven``: open axes that were compared at one size, with that size, or at none,
+    with None. ``exporter``: "nnef", "onnx" or "onnx-dynamo"; ``attempts``:
     by exporter, why another was not taken. ``fault``: the first submodule that is wrong when it
     is exported alone. ``path``: where it was written (None: nowhere); ``latencies``: by pulse,
     how late each output is; ``refusals``: why it does not stream; ``notes``: sizes at which
-    PyTorch itself refuses to run, and what its tracer took for a constant.
+    PyTorch itself refuses to run, and values that its tracer took for constants.
     """
 
     def __init__(self, title: str, model: "Model", symbol: Optional[str],
@@ -100,7 +100,7 @@ class ExportReport(CheckReport):
 
     @property
     def ok(self) -> bool:
-        """Whether every comparison is right and the module streams, if that was asked for."""
+        """Whether every comparison is right and the module streams, if that was requested."""
         return self.proven and not self.refusals and (self.symbol is None or self.streams)
 
     @property

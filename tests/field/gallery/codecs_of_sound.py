@@ -310,7 +310,7 @@ class NAM(nn.Module):
 
 
 class Quantiser(nn.Module):
-    """Residual vector quantisation: the nearest codes of what the codes before leave."""
+    """Residual vector quantisation: each stage takes the nearest code of the remainder."""
 
     def __init__(self, size=8, codes=16, books=3):
         super().__init__()

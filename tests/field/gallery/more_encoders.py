@@ -215,7 +215,7 @@ class Positions(nn.Module):
 
 
 BANDS = {"shape": (1, "S", 16), "lengths": (24, 40, 64)}
-# A frame of the second half of a pair repeats what the pair gave.
+# The second frame of a pair repeats the output of the first.
 recipe("Squeezeformer", "blocks at half of the rate, repeated frames and a skip", Squeezeformer, **BANDS, pulse=8, delay=0)
 recipe("Branchformer", "attention in parallel with a gated MLP, merged by a convolution", Branchformer, **BANDS, pulse=4, delay=0)
 recipe("Paraformer", "attention with a memory of values that reads two later frames", Paraformer, **BANDS, pulse=6,

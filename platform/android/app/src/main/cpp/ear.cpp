@@ -79,7 +79,7 @@ class Ear : public oboe::AudioStreamDataCallback, public oboe::AudioStreamErrorC
     return well ? oboe::DataCallbackResult::Continue : oboe::DataCallbackResult::Stop;
   }
 
-  // Called if a device vanishes, as when a headset is pulled.
+  // Called if a device vanishes, for example when a headset is unplugged.
   void onErrorAfterClose(oboe::AudioStream*, oboe::Result) override { gone_.store(true); }
 
  private:
