@@ -202,7 +202,8 @@ int extra_error(const Parser& parser) {
   const std::string text = escaped_format("unexpected argument '{}' found", name);
   if (meant.empty()) return usage_error(text);
   if (meant == name) {
-    return usage_error(text, escaped_format("'{}' belongs before the subcommand", name));
+    return usage_error(
+        text, escaped_format("'{}' belongs on the other side of the subcommand", name));
   }
   return usage_error(text, escaped_format("a similar argument exists: '{}'", meant));
 }

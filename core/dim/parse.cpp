@@ -77,8 +77,12 @@ class Parser {
     RILL_ASSIGN(Dim left, atom(depth));
     while (take('/')) {
       skip_blanks();
+      const size_t begin = at_;
       RILL_ASSIGN(const int64_t divisor, number());
-      if (divisor <= 0) return error("a positive divisor");
+      if (divisor <= 0) {
+        at_ = begin;
+        return error("a positive divisor");
+      }
       left = floor_div(left, divisor);
     }
     return left;

@@ -104,7 +104,13 @@ Result<OutletId> wrapped(OnnxCtx& ctx, OutletId x, const Pads& pads) {
     const auto [before, after] = pads[axis];
     if (before == 0 && after == 0) continue;
     const auto at = static_cast<int64_t>(axis);
-    RILL_ASSIGN(const int64_t extent, ctx.fact(x).shape[axis].as_int());
+    const auto number = ctx.fact(x).shape[axis].to_int();
+    if (!number) {
+      return fail(Code::kSymbol, "mode wrap repeats the other end of axis ", axis, ", which has ",
+                  ctx.fact(x).shape[axis], " entries: expected a number")
+          .hint("It cannot stream. Whole runs bind the symbols, or set them, as in --set S=16000");
+    }
+    const int64_t extent = *number;
     RILL_CHECK(extent > 0, "an empty axis has no entries to repeat");
     // Make whole copies on both sides, and cut the outer ones.
     const int64_t front = (before + extent - 1) / extent;

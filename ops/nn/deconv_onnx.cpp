@@ -1,5 +1,7 @@
 // Reads ONNX's ConvTranspose.
 
+#include <algorithm>
+
 #include "core/base/checked.h"
 #include "ops/math/formula.h"
 #include "ops/nn/deconv.h"
@@ -109,13 +111,23 @@ Result<Tensor> one_of_each(const std::vector<int64_t>& kernel) {
   return Tensor::of<float>(DType::kF32, shape, std::span<const float>(ones));
 }
 
+/// Return how many frames of an image no window covers, along an axis of open extent. `last` is the
+/// place of the last possible window.
+Result<int64_t> uncovered(const Dim& last, const Dim& windows, int64_t stride) {
+  const auto rest = (last - (windows - Dim(1)) * Dim(stride)).to_int();
+  if (rest && *rest >= 0 && *rest < stride) return *rest;
+  return fail(rest ? Code::kShape : Code::kSymbol, windows, " windows with the stride ",
+              stride, " do not cover an image whose last window begins at ", last)
+      .hint(str_cat("Make the image that long, as in (windows - 1) * ", stride, " + block"));
+}
+
 /// Read Col2Im: add up the overlapping windows of an image, as a transposed convolution does.
 Result<Value> col2im(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("input");
   if (!f.ok()) return f.take_status();
   const Fact in = f.fact(x);
-  RILL_ASSIGN(const std::vector<int64_t> image, ctx.integers("image_shape"));
+  RILL_ASSIGN(const std::vector<Dim> image, ctx.dims("image_shape"));
   RILL_ASSIGN(const std::vector<int64_t> kernel, ctx.integers("block_shape"));
   RILL_ASSIGN(Tensor filter, one_of_each(kernel));
   const int64_t entries = filter.extent(1);
@@ -131,14 +143,32 @@ Result<Value> col2im(OnnxCtx& ctx) {
   op.extra.assign(kernel.size(), 0);
   std::vector<Dim> shape = {in.dim(0) * *channels, Dim(entries)};
   std::vector<Dim> out = {in.dim(0), *channels};
+  std::vector<Dim> last;
+  Dim windows_of_others = 1;
   for (int axis = 0; axis < axes; ++axis) {
     const auto a = static_cast<size_t>(axis);
     const auto [before, after] = op.window.padding[a];
-    const int64_t last = image[a] + before + after - op.window.extent(axis);
-    RILL_CHECK(last >= 0, "a window of ", op.window.extent(axis), " in an image of ", image[a]);
-    op.extra[a] = last % op.window.stride[a];
-    shape.emplace_back(last / op.window.stride[a] + 1);
-    out.emplace_back(image[a]);
+    last.push_back(image[a] + Dim(before + after - op.window.extent(axis)));
+    out.push_back(image[a]);
+    const auto number = last[a].to_int();
+    if (!number) continue;
+    RILL_CHECK(*number >= 0, "a window of ", op.window.extent(axis), " in an image of ", image[a]);
+    windows_of_others = windows_of_others * Dim(*number / op.window.stride[a] + 1);
+  }
+  const auto is_open = [](const Dim& extent) { return !extent.is_const(); };
+  RILL_CHECK(std::count_if(last.begin(), last.end(), is_open) <= 1, "image_shape is ", image,
+             ": expected at most one extent that is not a number");
+  for (size_t a = 0; a < last.size(); ++a) {
+    const int64_t stride = op.window.stride[a];
+    if (const auto number = last[a].to_int()) {
+      shape.emplace_back(*number / stride + 1);
+      op.extra[a] = *number % stride;
+      continue;
+    }
+    const auto windows = exact_div(in.dim(2), windows_of_others);
+    RILL_CHECK(windows, "input ", in, ": expected a multiple of ", windows_of_others, " windows");
+    RILL_ASSIGN(op.extra[a], uncovered(last[a], *windows, stride));
+    shape.push_back(*windows);
   }
   const OutletId sum =
       f.add(make_op<Deconv>(op), {f.reshape(x, shape), f.konst(std::move(filter))});

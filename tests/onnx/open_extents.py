@@ -229,6 +229,27 @@ def windows():
                         "axis": i64(3)}, streams=True, note=f"of {frames}", suits=lambda n: n % frames == 0)
 
 
+def overlapping():
+    """Overlap-add of windows, as F.fold of PyTorch's exporter writes it: an image as long as all windows."""
+    rows, width = pick([(1, 4), (2, 2), (4, 1)])
+    stride, dilation = pick([1, 2, 3, 4]), pick([1, 1, 2])
+    before, after = pick([0, 0, 1, 2]), pick([0, 0, 1])
+    extra = random.randrange(stride)
+    more = (width - 1) * dilation + 1 - stride + extra - before - after
+    nodes = [helper.make_node("Reshape", ["x", "entries"], ["windows"]),
+             helper.make_node("Shape", ["x"], ["shape"]),
+             helper.make_node("Gather", ["shape", "three"], ["n"], axis=0),
+             helper.make_node("Mul", ["n", "stride"], ["strides"]),
+             helper.make_node("Add", ["strides", "more"], ["extent"]),
+             helper.make_node("Unsqueeze", ["extent", "zero"], ["list"]),
+             helper.make_node("Concat", ["rows", "list"], ["image"], axis=0),
+             helper.make_node("Col2Im", ["windows", "image", "block"], ["y"], strides=[1, stride],
+                              dilations=[1, dilation], pads=[0, before, 0, after])]
+    constants = {"entries": i64(1, 8, -1), "three": np.int64(3), "stride": np.int64(stride), "more": np.int64(more),
+                 "zero": i64(0), "rows": i64(rows), "block": i64(rows, width)}
+    return Case(nodes, constants, streams=True, rows=4, suits=lambda n: n * stride + more > 0)
+
+
 def padding_mask():
     """A mask of frames below the length, which is computed in a second way: it keeps all frames."""
     through, floats = pick([0, 1]), pick([0, 1])
@@ -356,7 +377,7 @@ def compared_places():
 
 
 MAKERS = [pool, pool, same, resize, resize, resize_of_few, resize_by_sizes, padded_to_windows, center, blocks, windows,
-          padding_mask, known_while_read, sizes_through_floats, compared_places, written_slices]
+          overlapping, padding_mask, known_while_read, sizes_through_floats, compared_places, written_slices]
 
 
 def compare(program, folder, case, n, pulse):
