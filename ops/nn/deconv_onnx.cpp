@@ -165,10 +165,10 @@ Result<Value> col2im(OnnxCtx& ctx) {
       op.extra[a] = *number % stride;
       continue;
     }
-    const auto windows = exact_div(in.dim(2), windows_of_others);
-    RILL_CHECK(windows, "input ", in, ": expected a multiple of ", windows_of_others, " windows");
-    RILL_ASSIGN(op.extra[a], uncovered(last[a], *windows, stride));
-    shape.push_back(*windows);
+    const auto placed = exact_div(in.dim(2), windows_of_others);
+    RILL_CHECK(placed, "input ", in, ": expected a multiple of ", windows_of_others, " windows");
+    RILL_ASSIGN(op.extra[a], uncovered(last[a], *placed, stride));
+    shape.push_back(*placed);
   }
   const OutletId sum =
       f.add(make_op<Deconv>(op), {f.reshape(x, shape), f.konst(std::move(filter))});
