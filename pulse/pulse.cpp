@@ -8,6 +8,7 @@
 #include "core/base/progress.h"
 #include "core/base/search.h"
 #include "core/dim/pattern.h"
+#include "core/exec/input_indices.h"
 #include "core/graph/course.h"
 #include "core/graph/fingerprint.h"
 #include "core/graph/walk.h"
@@ -640,6 +641,7 @@ Result<Graph> pulsify(const Graph& graph, const Options& options, Report* report
     take_streams_of_no_output(graph, &*pulsed);
   }
   take_frames_of_nothing(graph, options.symbol, &*pulsed->streaming);
+  pulsed->streaming->indices = input_indices(graph);
   RILL_TRY(progress(1));
   return pulsed;
 }

@@ -164,8 +164,8 @@ graph network(x, i, k) -> (y)
 struct Stream {
   Opened opened;
 
-  explicit Stream(int64_t pulse) {
-    const ModelPtr model = loaded(kStream);
+  explicit Stream(int64_t pulse, const std::string& text = kStream) {
+    const ModelPtr model = loaded(text);
     EXPECT_EQ(rill_model_pulse(model.get(), "S", std::to_string(pulse).c_str()), RILL_OK)
         << rill_last_error();
     opened = open_session(model.get());
@@ -184,6 +184,15 @@ struct Stream {
     return rill_push(opened.session.get(), 1, &view, &taken);
   }
 };
+
+// The model cuts the first two frames, so no table is read at their indices.
+TEST(IndexInputsOfStreams, MayHoldAnythingInFramesThatAreCut) {
+  std::string text = kStream;
+  text.replace(text.find("(x, i,"), 6, "(x, slice(i, axes = [0], begin = [2], end = [0]),");
+  const Stream stream(4, text);
+  ASSERT_NE(stream.opened.session, nullptr) << rill_last_error();
+  EXPECT_EQ(stream.push({9, -9, 4, 1}), RILL_OK) << rill_last_error();
+}
 
 TEST(IndexInputsOfStreams, AreCheckedInEachStep) {
   const Stream stream(4);

@@ -466,8 +466,8 @@ Result<std::shared_ptr<const Plan>> prepare_sharing(SharedWeights* weights, cons
     plan->outputs.push_back(std::move(io));
   }
   RILL_TRY(builder.run({}));
-  const auto indices = input_indices(graph);
-  for (size_t i = 0; i < indices.size(); ++i) {
+  const auto indices = graph.streaming ? graph.streaming->indices : input_indices(graph);
+  for (size_t i = 0; i < indices.size() && i < plan->inputs.size(); ++i) {
     PlanIo& io = plan->inputs[i];
     if (!indices[i] || !is_int(io.dtype)) continue;
     io.indices = true;

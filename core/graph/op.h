@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/nonblocking.h"
+#include "core/base/number_range.h"
 #include "core/graph/fact.h"
 #include "core/graph/fields.h"
 #include "core/run/clock.h"
@@ -52,12 +53,6 @@ struct HistoryNeed {
 /// Whether an operator only moves frames along the axes that it tracks (`Op::axes`), and which
 /// frames it adds around them. A frame-by-frame operator downstream of it can move upstream.
 enum class Moves : uint8_t { kNo, kFrames, kAmongZeros, kAmongOthers };
-
-/// Whole numbers, ends included.
-struct NumberRange {
-  int64_t least = 0;
-  int64_t most = 0;
-};
 
 /// How an operator takes part in chains: adjacent operators on f16 or bf16 tensors that compute in
 /// f32, so that the chain rounds once, at its end. Squares of 300 and sums of 2000 values overflow

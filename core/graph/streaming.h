@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/number_range.h"
 #include "core/dim/dim.h"
 
 namespace rill {
@@ -49,6 +50,9 @@ struct Streaming {
   std::optional<int64_t> longest;           ///< the longest stream that the model allows
   std::vector<Dim> asserted;                ///< expressions that no legal length makes negative
   std::vector<std::string> approximations;  ///< accuracy or reach given up in order to stream
+  /// Ranges of the inputs that hold indices, by the graph before it was pulsed: a stream may also
+  /// move frames that the whole graph cuts away.
+  std::vector<std::optional<NumberRange>> indices;
   /// Fingerprint of the graph before it was pulsed.
   std::optional<std::array<uint64_t, 2>> model;
 

@@ -1,48 +1,54 @@
 #include "core/run/index_range.h"
 
-#include "core/tensor/visit_number.h"
+#include <cstring>
 
 namespace rill {
 namespace {
 
-/// Return the index of the first element, in row-major order, that is not in [least, most]; -1 if
-/// all are.
-template <class T>
-int64_t first_beyond(const View& values, int64_t least, int64_t most, int64_t* found) {
+/// Read a whole number of a type of integers.
+int64_t integer_at(DType dtype, const std::byte* element) {
+  int64_t number = 0;
+  const auto bytes = static_cast<size_t>(dtype_size(dtype));
+  std::memcpy(&number, element, bytes);
+  if (!is_signed_int(dtype)) return number;  // 2^63 and above become negative: no axis is that long
+  const auto unused = static_cast<int>(64 - 8 * bytes);
+  return static_cast<int64_t>(static_cast<uint64_t>(number) << unused) >> unused;
+}
+
+/// The first element, in row-major order, that is not in a range; -1 if all are.
+struct Beyond {
+  int64_t at = -1;
+  int64_t number = 0;
+};
+Beyond first_beyond(const View& values, int64_t least, int64_t most) {
   std::array<int64_t, kMaxRank> at{};
+  const int64_t bytes = dtype_size(values.dtype);
   const int64_t count = values.volume();
-  const T* element = values.as<const T>();
+  const auto* element = values.as<const std::byte>();
   for (int64_t i = 0; i < count; ++i) {
-    // 2^63 and above become negative, and no axis is that long.
-    *found = static_cast<int64_t>(*element);
-    if (*found < least || *found > most) return i;
+    const int64_t number = integer_at(values.dtype, element);
+    if (number < least || number > most) return {i, number};
     for (int axis = values.rank - 1; axis >= 0; --axis) {
       int64_t& index = at[static_cast<size_t>(axis)];
-      element += values.step(axis);
+      element += bytes * values.step(axis);
       if (++index < values.extent(axis)) break;
-      element -= index * values.step(axis);
+      element -= bytes * index * values.step(axis);
       index = 0;
     }
   }
-  return -1;
+  return {};
 }
 
 }  // namespace
 
 Refusal check_index_range(const PlanIo& io, const View& values) {
-  if (!io.indices) return {};
-  int64_t found = 0;
-  int64_t at = -1;
-  visit_number(io.dtype, [&](auto tag) {
-    using T = decltype(tag);
-    if constexpr (std::is_integral_v<T>) {
-      at = first_beyond<T>(values, io.least, io.most, &found);
-    }
-  });
-  if (at < 0) return {};
+  if (!io.indices || !is_int(io.dtype)) return {};
+  const Beyond beyond = first_beyond(values, io.least, io.most);
+  if (beyond.at < 0) return {};
   return refusal(Code::kArg, "An index counts from 0, or from -1 backwards",
                  "input \"%s\" holds the index %lld at element %lld: expected %lld to %lld",
-                 io.name.c_str(), static_cast<long long>(found), static_cast<long long>(at),
+                 io.name.c_str(), static_cast<long long>(beyond.number),
+                 static_cast<long long>(beyond.at),
                  static_cast<long long>(io.least), static_cast<long long>(io.most));
 }
 

@@ -157,17 +157,17 @@ TEST(PulseCases, AttentionUnderMasksAsExportersWriteThem) {
   const std::string returning =
       "  first = select(row - row / 2 * 2 < 1, 0, row);\n"
       "  m = select((column <= row) && (column >= first), scores, -infinity);\n";
-  expect_refused(with_infinity(attention(returning)), 4, "y", "without end");
+  expect_refused(with_infinity(attention(returning)), 4, "y", "without limit");
   // Rows from about 100 see all earlier keys.
   const std::string late =
       "  m = select((tract_core_cast(row, to = 'f32') * 0.03 > 3.0 || row - column < 3) && "
       "(column <= row), scores, -infinity);\n";
-  expect_refused(with_infinity(attention(late)), 4, "y", "without end");
+  expect_refused(with_infinity(attention(late)), 4, "y", "without limit");
   // The same holds if the mask hides the first ten keys, or compares keys with twice the row.
   for (const std::string hidden : {"column >= 10", "row * 2 - column > 50 || row - column < 3"}) {
     const std::string mask =
         "  m = select((" + hidden + ") && (column <= row), scores, -infinity);\n";
-    expect_refused(with_infinity(attention(mask)), 4, "y", "without end");
+    expect_refused(with_infinity(attention(mask)), 4, "y", "without limit");
   }
   // Minus infinity of the first mask remains in effect under the second mask.
   const std::string twice =
@@ -210,7 +210,7 @@ TEST(PulseCases, AttentionUnderAMaskThatWasMadeBeforehand) {
   expect_attends(cut(chunked, 1), {{4}, 1, 1, 1, "S"});
   // A causal table needs a bound on S: the stream then keeps as many keys as the table has rows.
   const std::string causal = square_table(48, [](int i, int j) { return i >= j ? "1.0" : "0.0"; });
-  expect_refused(with_infinity(cut(causal, 0)), 4, "y", "without end");
+  expect_refused(with_infinity(cut(causal, 0)), 4, "y", "without limit");
   std::string bounded = cut(causal, 0);
   bounded.insert(bounded.find("graph network"), "extension tract_assert S <= 48;\n");
   expect_attends(bounded, {{1, 4}, 1, 1, 0, "S"});
