@@ -26,24 +26,18 @@ bool cuts_positions(const Course& course, Square at) {
 
 class Streamed {
  public:
-  /// `front`: whether known keys before the stream stay apart from its keys.
-  Streamed(Builder& b, const Attention& attention, bool front)
-      : b_(b),
-        attention_(attention),
-        body_(*attention.body),
-        values_(attention.values()),
-        front_(front) {}
+  Streamed(Builder& b, const Attention& attention)
+      : b_(b), attention_(attention), body_(*attention.body), values_(attention.values()) {}
 
-  /// Return false, and add nothing, if padding before the stream is kept apart but no late query
-  /// sees it. It then scrolls by as other keys do: the last bits of sums depend on their places.
-  Result<bool> run() {
+  Status run() {
     const PlacedWire used{attention_.used(), attention_.in_weights};
     const PlacedWire values{values_, attention_.in_values};
     RILL_TRY(ask(used));
     RILL_TRY(ask(values));
-    RILL_TRY(gather_inputs());
+    RILL_TRY(find_rates());
     RILL_ASSIGN(const Band band, find_band(used));
-    if (layout_.front > 0 && padding_ && band.sinks == 0) return false;
+    RILL_ASSIGN(layout_.front, keys_in_front(band));
+    RILL_TRY(gather_inputs());
     RILL_TRY(lay_out(b_, band, queries(), past_only_, &layout_));
     PulsedScores scores(b_, body_, layout_, std::move(inputs_), std::move(nearest_));
     std::vector<OutletId> operands(2);
@@ -60,7 +54,7 @@ class Streamed {
     stream.dim = queries();
     stream.delay = layout_.query_delay;
     b_.set(0, out, stream);
-    return true;
+    return {};
   }
 
  private:
@@ -89,71 +83,78 @@ class Streamed {
     return {};
   }
 
-  /// Return the number of keys before the stream: known ones, as learned prompts are, the same
-  /// number in all inputs that bring keys. 0 if queries and keys run at different rates.
-  Result<int64_t> keys_in_front() {
-    if (nearest_ || !front_) return 0;
-    std::optional<int64_t> pulse;
-    std::optional<int64_t> count;
-    bool has_queries = false;
-    for (const auto& [key, unused] : asked_) {
-      const auto& [outlet, at] = key;
-      const int i = input_of(body_, outlet);
-      if (i < 0) continue;
-      const OutletId outer = attention_.inputs[static_cast<size_t>(i)];
-      const KnownWire& known = b_.known(outer);
-      const auto& stream = known.stream;
-      if (!stream) continue;
-      RILL_ASSIGN(const int64_t own, b_.pulse_of(known.outlet, stream->axis));
-      if (pulse.value_or(own) != own) return 0;
-      pulse = own;
-      has_queries |= stream->axis == at.row;
-      if (stream->axis != at.column) continue;
-      RILL_ASSIGN(const auto prefix, b_.prefix_of_wire(outer));
-      if (!prefix || count.value_or(prefix->count) != prefix->count) return 0;
-      count = prefix->count;
-      // Frames that are joined to the stream are laid out; those of a padding are virtual.
-      padding_ &= stream->delay < 0;
-    }
-    if (!count) return 0;
-    if (!has_queries) {
-      RILL_ASSIGN(const int64_t own, b_.frames_per_pulse(queries()));
-      if (own != *pulse) return 0;
-    }
-    return *count;
+  const KnownWire& known(int input) const {
+    return b_.known(attention_.inputs[static_cast<size_t>(input)]);
   }
 
-  /// Align keys to one delay, at which their ends are known in time.
-  Status gather_inputs() {
-    RILL_ASSIGN(layout_.front, keys_in_front());
+  /// Find how many queries and keys a pulse has.
+  Status find_rates() {
     for (const auto& [key, unused] : asked_) {
       const auto& [outlet, at] = key;
       const int i = input_of(body_, outlet);
-      if (i < 0) continue;
-      const OutletId outer = attention_.inputs[static_cast<size_t>(i)];
-      ready_ = std::max(ready_, b_.await_wire(outer));
-      const KnownWire& known = b_.known(outer);
-      PulsedScores::Input& input = inputs_[key];
-      input = {known.outlet, known.stream, {}};
-      const auto& stream = known.stream;
+      const auto stream = i < 0 ? std::nullopt : known(i).stream;
       if (!stream) continue;
       if (stream->axis != at.row && stream->axis != at.column) {
         return b_.refuse("Use elementwise operators between scores and values",
                          "the streaming axis of input ", i, " is lost among its scores");
       }
-      if (layout_.front > 0 && stream->axis == at.column) {
-        RILL_ASSIGN(const auto prefix, b_.prefix_of_wire(outer));
-        input = {prefix->rest, prefix->stream, prefix->frames};
-      } else {
-        RILL_ASSIGN(input.wire, b_.materialise(input.wire, &*input.stream));
-      }
-      RILL_ASSIGN(const int64_t pulse, b_.pulse_of(input.wire, stream->axis));
+      RILL_ASSIGN(const int64_t pulse, b_.pulse_of(known(i).outlet, stream->axis));
       int64_t& own = stream->axis == at.row ? layout_.pulse : layout_.key_pulse;
       if (own != 0 && own != pulse) {
         return b_.refuse("Bring them to one rate", stream->axis == at.row ? "queries" : "keys",
                          " run at ", counted(pulse, "frame"), " per pulse, and others at ", own);
       }
       own = pulse;
+    }
+    if (layout_.pulse == 0) {
+      RILL_ASSIGN(layout_.pulse, b_.frames_per_pulse(queries()));
+    }
+    if (layout_.key_pulse == 0) layout_.key_pulse = layout_.pulse;
+    const int64_t places = std::lcm(layout_.pulse, layout_.key_pulse);
+    layout_.rates = {places / layout_.pulse, places / layout_.key_pulse};
+    return {};
+  }
+
+  /// Return the number of keys before the stream that stay apart from its keys: known ones, as
+  /// learned prompts are, the same number in all inputs that bring keys. 0 if queries and keys run
+  /// at different rates. Padding that no late query sees scrolls by as other keys do: the last bits
+  /// of sums depend on their places.
+  Result<int64_t> keys_in_front(const Band& band) {
+    if (nearest_ || !layout_.rates.alike()) return 0;
+    std::optional<int64_t> count;
+    bool is_padding = true;
+    for (const auto& [key, unused] : asked_) {
+      const auto& [outlet, at] = key;
+      const int i = input_of(body_, outlet);
+      const auto stream = i < 0 ? std::nullopt : known(i).stream;
+      if (!stream || stream->axis != at.column) continue;
+      RILL_ASSIGN(const auto prefix, b_.prefix_of_wire(attention_.inputs[static_cast<size_t>(i)]));
+      if (!prefix || count.value_or(prefix->count) != prefix->count) return 0;
+      count = prefix->count;
+      // Frames that are joined to the stream are laid out; those of a padding are virtual.
+      is_padding &= stream->delay < 0;
+    }
+    return is_padding && band.sinks == 0 ? 0 : count.value_or(0);
+  }
+
+  /// Align keys to one delay, at which their ends are known in time.
+  Status gather_inputs() {
+    for (const auto& [key, unused] : asked_) {
+      const auto& [outlet, at] = key;
+      const int i = input_of(body_, outlet);
+      if (i < 0) continue;
+      const OutletId outer = attention_.inputs[static_cast<size_t>(i)];
+      ready_ = std::max(ready_, b_.await_wire(outer));
+      const auto& stream = known(i).stream;
+      PulsedScores::Input& input = inputs_[key];
+      input = {known(i).outlet, stream, {}};
+      if (!stream) continue;
+      if (layout_.front > 0 && stream->axis == at.column) {
+        RILL_ASSIGN(const auto prefix, b_.prefix_of_wire(outer));
+        input = {prefix->rest, prefix->stream, prefix->frames};
+      } else {
+        RILL_ASSIGN(input.wire, b_.materialise(input.wire, &*input.stream));
+      }
       if (stream->axis == at.column) {
         if (outlet == values_) {
           // Keys outside the stream have weight 0; their values must not be NaN, since 0 * NaN is
@@ -169,12 +170,6 @@ class Streamed {
         layout_.query_delay = std::max(layout_.query_delay, input.stream->delay);
       }
     }
-    if (layout_.pulse == 0) {
-      RILL_ASSIGN(layout_.pulse, b_.frames_per_pulse(queries()));
-    }
-    if (layout_.key_pulse == 0) layout_.key_pulse = layout_.pulse;
-    const int64_t places = std::lcm(layout_.pulse, layout_.key_pulse);
-    layout_.rates = {places / layout_.pulse, places / layout_.key_pulse};
     layout_.query_delay = std::max(layout_.query_delay, ready_ * layout_.pulse);
     return {};
   }
@@ -231,25 +226,17 @@ class Streamed {
   const OutletId values_;
   int64_t ready_ = 0;  ///< the first pulse at which all inputs that do not stream are valid
   Layout layout_;
-  bool front_ = false;
-  bool padding_ = true;  ///< all keys before the stream are padding
   bool past_only_ = false;      ///< a relative shift has no distances to keys after the query
   std::optional<Dim> nearest_;  ///< index of distance 0 among those of the whole run
   std::map<PlacedWire, int> asked_;
   std::map<PlacedWire, PulsedScores::Input> inputs_;
 };
 
-// On the heap: deep graphs are pulsed on small stacks.
-Status pulse_one(Builder& b, const Attention& attention) {
-  RILL_ASSIGN(const bool done, std::make_unique<Streamed>(b, attention, true)->run());
-  if (done) return {};
-  return std::make_unique<Streamed>(b, attention, false)->run().status();
-}
-
 }  // namespace
 
 Status pulsify(Builder& b, const Attention& attention) {
-  Status status = pulse_one(b, attention);
+  // On the heap: deep graphs are pulsed on small stacks.
+  Status status = std::make_unique<Streamed>(b, attention)->run();
   if (!status.ok() && status.error().node == b.node().name) status.error().op = kAttentionName;
   return status;
 }
