@@ -141,9 +141,9 @@ Result<OutletId> Builder::rows(int axis, const Dim& begin) {
   return add1(std::move(rows), {wire(0)});
 }
 
-int64_t Builder::await(int i) {
+int64_t Builder::await_wire(OutletId whole_outlet) {
   waited_ = true;
-  const int64_t pulses = input(i).ready;
+  const int64_t pulses = wires_.at(whole_outlet).ready;
   if (pulses > 0) settles_at(pulses + 1, 1);
   return pulses;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/graph/pulse.h"
+#include "pulse/attention/attention.h"
 #include "pulse/lengths.h"
 #include "pulse/report.h"
 #include "pulse/unread.h"
@@ -47,9 +48,12 @@ constexpr int64_t aligned_history(int64_t least, int64_t delay, int64_t stride) 
 class Builder final : public PulseBuilder {
  public:
   /// `unread`: for every node, the number of leading output frames that have no reader.
-  Builder(const Graph& whole, const Options& options, Graph* pulsed, std::vector<int64_t> unread)
+  /// `attention`: that of the graph.
+  Builder(const Graph& whole, const AllAttention& attention, const Options& options, Graph* pulsed,
+          std::vector<int64_t> unread)
       : PulseBuilder(whole, *pulsed, options.symbol, options.pulse, options.backward_chunks),
         pulsed_(pulsed),
+        attention_(attention),
         uses_(whole.count_uses()),
         taken_lengths_(scope_of_taken_lengths(whole)),
         unread_(std::move(unread)) {}
@@ -82,7 +86,9 @@ class Builder final : public PulseBuilder {
   Result<int64_t> frames_per_pulse(const Dim& length) override;
   Result<OutletId> count(int axis, const Dim& start, int64_t step) override;
   Result<OutletId> rows(int axis, const Dim& begin) override;
-  int64_t await(int i) override;
+  int64_t await(int i) override { return await_wire(source_of(i)); }
+  /// As `await`, for a static wire of the whole graph.
+  int64_t await_wire(OutletId whole_outlet);
   int64_t await_frame(int i, int64_t frame) override;
   bool proves_of_taken_lengths(const Dim& dim) const override {
     return taken_lengths_.proves_non_negative(dim);
@@ -107,7 +113,9 @@ class Builder final : public PulseBuilder {
   Result<OutletId> prefix(OutletId wire, StreamFact* stream, OutletId frames, int64_t count,
                           std::vector<int64_t> known) override;
   Result<Synced> sync() override;
-  Result<std::optional<Prefix>> prefix_of(int i) override;
+  Result<std::optional<Prefix>> prefix_of(int i) override { return prefix_of_wire(source_of(i)); }
+  /// As `prefix_of`, for a wire of the whole graph.
+  Result<std::optional<Prefix>> prefix_of_wire(OutletId whole_outlet);
   Result<TensorPtr> mapped_pad_value(const Synced& synced, int i, int out_axis) override;
   Result<OutletId> materialise(OutletId wire, StreamFact* stream) override;
   Result<OutletId> window(OutletId wire, StreamFact* stream, const StreamWindow& window) override;
@@ -231,6 +239,8 @@ class Builder final : public PulseBuilder {
   Result<int64_t> history_of(OutletId wire, StreamFact* stream, const StreamWindow& window,
                              const TensorPtr& pad_value);
   const KnownWire& input(int i) const override { return wires_.at(source_of(i)); }
+  /// Return the wires of the whole graph from which the node's pulsed form is made.
+  const std::vector<OutletId>& sources() const { return attention_.inputs_of(whole_, node_); }
   bool can_be_equal(const Dim& a, const Dim& b) const;
   Status check_stride(int64_t frames, int64_t stride);
   Status misfit_of_symbol(std::string cause, int64_t unit);
@@ -276,6 +286,7 @@ class Builder final : public PulseBuilder {
   Result<OutletId> lay_edge_padding(const EdgePadded& edge_padded, int64_t out_delay,
                                     int64_t shown);
   Graph* pulsed_;
+  const AllAttention& attention_;
   std::vector<std::vector<int>> uses_;
   SymbolScope taken_lengths_;
   std::vector<int64_t> unread_;

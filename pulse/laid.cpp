@@ -197,8 +197,8 @@ Result<std::optional<OutletId>> Builder::prefixed_window(const Prefixed& prefixe
 /// Return how many leading frames were dropped from the input of the node that has that delay, or
 /// from any input if none is given.
 std::optional<int64_t> Builder::cut_of(OutletId wire, std::optional<int64_t> delay) const {
-  for (int i = 0; i < inputs(); ++i) {
-    const KnownWire& each = input(i);
+  for (const OutletId& source : sources()) {
+    const KnownWire& each = wires_.at(source);
     const bool same = !delay || (each.stream && each.stream->delay == *delay);
     if (each.outlet == wire && same) return each.cut;
   }
@@ -207,8 +207,8 @@ std::optional<int64_t> Builder::cut_of(OutletId wire, std::optional<int64_t> del
 
 /// As above, for a wire that the node made: a new one, or a part of an input.
 std::optional<int64_t> Builder::cut_by_node(OutletId made) const {
-  const auto is_made = [&](OutletId input) { return wires_.at(input).outlet == made; };
-  if (none_of(node().inputs, is_made)) return 0;
+  const auto is_made = [&](OutletId source) { return wires_.at(source).outlet == made; };
+  if (none_of(sources(), is_made)) return 0;
   const auto before = cut_of(made, std::nullopt);
   if (!before || !is_by_frame()) return std::nullopt;
   const Read& read = reads_.back();
@@ -334,12 +334,14 @@ Status Builder::give_prefixed(KnownWire* wire, OutletId frames, int64_t count) {
   return {};
 }
 
-Result<std::optional<PulseBuilder::Prefix>> Builder::prefix_of(int i) {
+Result<std::optional<PulseBuilder::Prefix>> Builder::prefix_of_wire(OutletId whole_outlet) {
   constexpr int64_t kMost = 4096;
   std::optional<Prefix> none;
-  const auto s = stream(i);
-  if (!s || input(i).steady) return none;
-  const Prefixed* prefixed = laid(prefixed_, wire(i), *s);
+  const KnownWire& known_wire = wires_.at(whole_outlet);
+  const OutletId wire = known_wire.outlet;
+  const auto& s = known_wire.stream;
+  if (!s || known_wire.steady) return none;
+  const Prefixed* prefixed = laid(prefixed_, wire, *s);
   const int64_t skipped = prefixed ? s->delay - prefixed->out_delay : 0;
   const int64_t count = prefixed ? prefixed->count - skipped : -s->delay;
   if (count < 1 || count > kMost || (prefixed && !prefixed->known.empty())) return none;
@@ -351,11 +353,11 @@ Result<std::optional<PulseBuilder::Prefix>> Builder::prefix_of(int i) {
     RILL_ASSIGN(const OutletId frames, cut_prefix(*prefixed, skipped, prefixed->count));
     return std::optional(Prefix{frames, count, prefixed->source, rest});
   }
-  if (!has_numbers(fact(wire(i)))) return none;
+  if (!has_numbers(fact(wire))) return none;
   RILL_ASSIGN(const TensorPtr frames,
-              frames_of_pad_value(fact(wire(i)), s->axis, count, s->pad_value));
+              frames_of_pad_value(fact(wire), s->axis, count, s->pad_value));
   RILL_ASSIGN(const OutletId first, konst("front", *frames));
-  return std::optional(Prefix{first, count, wire(i), rest});
+  return std::optional(Prefix{first, count, wire, rest});
 }
 
 /// Return the known or present prefix of a wire, with the padding of a window before it and after

@@ -10,10 +10,20 @@
 #include "core/graph/written.h"
 #include "ops/array/reshape.h"
 #include "ops/built.h"
-#include "pulse/attention/attention.h"
 
 namespace rill::pulse {
 namespace {
+
+using Nodes = std::vector<const Node*>;
+
+/// Return the nodes of a graph outside its attention.
+Nodes nodes_outside(const Graph& graph, const AllAttention& attention) {
+  Nodes out;
+  for (int id = 0; id < static_cast<int>(graph.nodes.size()); ++id) {
+    if (!attention.has(id)) out.push_back(&graph.node(id));
+  }
+  return out;
+}
 
 /// Return the last length at which one expression is not negative. Nothing if there is no last one,
 /// or if it is unknown; then the end of a stream refuses invalid lengths.
@@ -37,9 +47,9 @@ void add_inputs(const Graph& graph, std::string_view symbol, std::vector<Dim>* o
 
 /// Refuse lengths at which a number computed from the length leaves the range of int64. There the
 /// expression has no value, nor does its maximum with 0; everywhere else, that maximum is valid.
-void add_values(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
-  for (const Node& node : graph.nodes) {
-    const TensorPtr value = node.outputs.empty() ? nullptr : node.outputs[0].konst;
+void add_values(const Nodes& nodes, std::string_view symbol, std::vector<Dim>* out) {
+  for (const Node* node : nodes) {
+    const TensorPtr value = node->outputs.empty() ? nullptr : node->outputs[0].konst;
     if (!value_mentions(value, symbol)) continue;
     for (const Dim& number : value->values<Dim>()) {
       if (!of_symbol_alone(number, symbol) || number.eval(symbol, kMostPulse)) continue;
@@ -50,10 +60,10 @@ void add_values(const Graph& graph, std::string_view symbol, std::vector<Dim>* o
 
 /// Visit the slices of a graph, each with the extent that it cuts.
 template <class Visit>
-void visit_slices(const Graph& graph, const Visit& visit) {
-  for (const Node& node : graph.nodes) {
-    const Course slice = node.op->course();
-    if (slice.is(Course::Form::kCut)) visit(slice, graph.fact(node.inputs[0]).dim(slice.axis()));
+void visit_slices(const Graph& graph, const Nodes& nodes, const Visit& visit) {
+  for (const Node* node : nodes) {
+    const Course slice = node->op->course();
+    if (slice.is(Course::Form::kCut)) visit(slice, graph.fact(node->inputs[0]).dim(slice.axis()));
   }
 }
 
@@ -79,11 +89,15 @@ void add_end(const Node& node, const Facts& in, std::string_view symbol, std::ve
 
 /// Require that the range of a slice exists: rows of tables, kept frames, and the last frames. A
 /// slice `x[5:]` of a shorter stream is empty, so it needs no frames.
-void add_slices(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
-  for (const Node& node : graph.nodes) {
-    if (const Graph* nested = node.op->nested()) add_slices(*nested, symbol, out);
+void add_slices(const Graph& graph, const AllAttention& attention, std::string_view symbol,
+                std::vector<Dim>* out) {
+  for (int id = 0; id < static_cast<int>(graph.nodes.size()); ++id) {
+    if (attention.is_inside(id)) continue;
+    const Attention* own = attention.at(id);
+    const Graph* nested = own ? own->body.get() : graph.node(id).op->nested();
+    if (nested) add_slices(*nested, {}, symbol, out);
   }
-  visit_slices(graph, [&](const Course& slice, const Dim& rows) {
+  visit_slices(graph, nodes_outside(graph, attention), [&](const Course& slice, const Dim& rows) {
     out->push_back(*slice.begin);
     const bool fixed = (*slice.end - *slice.begin).to_int().has_value();
     if (fixed || !rows.mentions(symbol) || !slice.end->mentions(symbol)) {
@@ -95,7 +109,8 @@ void add_slices(const Graph& graph, std::string_view symbol, std::vector<Dim>* o
 /// Collect expressions that must be 0 for a defined whole run: where the frames of two inputs meet,
 /// or where frames are split, no frame may be left over. A stream cannot know in advance that a
 /// single frame is broadcast instead.
-void add_equal_lengths(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
+void add_equal_lengths(const Graph& graph, const Nodes& nodes, std::string_view symbol,
+                       std::vector<Dim>* out) {
   const auto add = [&](const Dim& a, const Dim& b) {
     if (!a.mentions(symbol) || !b.mentions(symbol)) return;
     const Dim difference = graph.scope.simplify(a - b);
@@ -104,16 +119,16 @@ void add_equal_lengths(const Graph& graph, std::string_view symbol, std::vector<
       if (!contains(*out, sign)) out->push_back(sign);
     }
   };
-  for (const Node& node : graph.nodes) {
-    const Facts in = graph.facts_of(node.inputs);
-    if (const auto* reshape = node.op->as<ops::Reshape>()) {
+  for (const Node* node : nodes) {
+    const Facts in = graph.facts_of(node->inputs);
+    if (const auto* reshape = node->op->as<ops::Reshape>()) {
       const std::span<const Dim> all(in[0].shape);
       add(volume(
               all.subspan(static_cast<size_t>(reshape->axis), static_cast<size_t>(reshape->count))),
           volume(reshape->to));
     }
     if (in.size() < 2) continue;
-    for (const AxisTrack& track : node.op->axes(in, node.outputs)) {
+    for (const AxisTrack& track : node->op->axes(in, node->outputs)) {
       const Dim* first = nullptr;
       for (size_t i = 0; i < in.size(); ++i) {
         if (i >= track.in.size() || track.in[i] < 0) continue;
@@ -181,7 +196,8 @@ void add_refused(const Node& node, const Facts& in, const Facts& out, const Symb
 /// stream shorter than a window, the stream continues from a negative count. A wire must not have a
 /// negative count if its length may become data downstream, or if a whole run then refuses its
 /// node.
-void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<Dim>* out) {
+void add_short_streams(const Graph& graph, const AllAttention& attention, std::string_view symbol,
+                       std::vector<Dim>* out) {
   // The graph's own scope assumes valid extents of wires, which are in question here.
   const SymbolScope scope = assertions_of(graph.scope);
   std::vector<Facts> extents;
@@ -206,26 +222,32 @@ void add_short_streams(const Graph& graph, std::string_view symbol, std::vector<
   const bool gives_values = any_of(graph.outputs, [&](const OutletId& output) {
     return !graph.fact(output).mentions(symbol);
   });
-  for (const Node& node : graph.nodes) {
-    Facts in;
-    for (const OutletId& input : node.inputs) {
-      in.push_back(extents[static_cast<size_t>(input.node)][static_cast<size_t>(input.slot)]);
+  for (int id = 0; id < static_cast<int>(graph.nodes.size()); ++id) {
+    const Node& node = graph.node(id);
+    if (attention.has(id)) {
+      extents.push_back(with_extents(node.outputs, scope, symbol));
+    } else {
+      Facts in;
+      for (const OutletId& input : node.inputs) {
+        in.push_back(extents[static_cast<size_t>(input.node)][static_cast<size_t>(input.slot)]);
+      }
+      auto inferred = in.empty() ? Result<Facts>(node.outputs) : node.op->infer(in);
+      if (inferred.ok() && !in.empty()) {
+        add_refused(node, in, *inferred, scope, symbol, gives_values ? 0 : 1, out);
+        add_end(node, in, symbol, out);
+      }
+      extents.push_back(with_extents(inferred.ok() ? std::move(inferred).value() : node.outputs,
+                                     scope, symbol));
     }
-    auto inferred = in.empty() ? Result<Facts>(node.outputs) : node.op->infer(in);
-    if (inferred.ok() && !in.empty()) {
-      add_refused(node, in, *inferred, scope, symbol, gives_values ? 0 : 1, out);
-      add_end(node, in, symbol, out);
-    }
-    extents.push_back(with_extents(inferred.ok() ? std::move(inferred).value() : node.outputs,
-                                   scope, symbol));
-    for (const OutletId& input : node.inputs) add(input);
+    if (attention.is_inside(id)) continue;
+    for (const OutletId& input : attention.inputs_of(graph, id)) add(input);
     for (const Fact& fact : node.outputs) {
       for (const Dim& dim : fact.shape) {
         if (dim.mentions(symbol) && (lengths.empty() || !(lengths.back() == dim)))
           lengths.push_back(dim);
       }
     }
-    if (!reads_lengths(graph, node, symbol)) continue;
+    if (attention.has(id) || !reads_lengths(graph, node, symbol)) continue;
     for (const Dim& length : std::exchange(lengths, {})) {
       if (!scope.proves_non_negative(length)) out->push_back(length);
     }
@@ -251,16 +273,18 @@ void add_numbers(const SymbolScope& scope, std::string_view symbol, std::vector<
 }
 
 /// Return the facts of all wires of a whole run of no frames; nothing if it is undefined.
-std::optional<std::vector<Facts>> facts_of_nothing(const Graph& graph, std::string_view symbol) {
+std::optional<std::vector<Facts>> facts_of_nothing(const Graph& graph, std::string_view symbol,
+                                                   const AllAttention& attention) {
   std::vector<Facts> out;
-  for (const Node& node : graph.nodes) {
+  for (int id = 0; id < static_cast<int>(graph.nodes.size()); ++id) {
+    const Node& node = graph.node(id);
     Facts in;
     for (const OutletId& input : node.inputs) {
       in.push_back(out[static_cast<size_t>(input.node)][static_cast<size_t>(input.slot)]);
     }
     const OpPtr bound = node.op->with_symbol(symbol, Dim(0));
-    auto made = in.empty() && !bound ? Result<Facts>(node.outputs)
-                                     : (bound ? bound : node.op)->infer(in);
+    const bool known = (in.empty() && !bound) || attention.has(id);
+    auto made = known ? Result<Facts>(node.outputs) : (bound ? bound : node.op)->infer(in);
     if (!made.ok()) return std::nullopt;
     for (Fact& fact : *made) {
       for (Dim& dim : fact.shape) dim = max(Dim(0), dim.substitute(symbol, Dim(0)));
@@ -333,13 +357,14 @@ Status check_length_of_input(const Graph& whole, const Fact& input, int axis,
 }
 
 std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
-                             std::string_view symbol) {
+                             std::string_view symbol, const AllAttention& attention) {
+  const Nodes nodes = nodes_outside(graph, attention);
   std::vector<Dim> out = needed;
   for (const SymbolScope::Assertion& assertion : graph.scope.assertions()) {
     out.insert(out.end(), assertion.non_negative.begin(), assertion.non_negative.end());
   }
-  const auto reads = [&](const Node& node) { return reads_lengths(graph, node, symbol); };
-  if (any_of(graph.nodes, reads)) {
+  const auto reads = [&](const Node* node) { return reads_lengths(graph, *node, symbol); };
+  if (any_of(nodes, reads)) {
     for (const SymbolScope::Assertion& extent : graph.scope.extents()) {
       out.push_back(extent.non_negative.front());
     }
@@ -347,12 +372,12 @@ std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
   }
   add_numbers(graph.scope, symbol, &out);
   add_inputs(graph, symbol, &out);
-  for (const Node& node : graph.nodes) node.op->demands(graph.facts_of(node.inputs), &out);
-  add_values(graph, symbol, &out);
-  if constexpr (ops::built("attention")) add_keys(graph, &out);
-  add_slices(graph, symbol, &out);
-  add_equal_lengths(graph, symbol, &out);
-  add_short_streams(graph, symbol, &out);
+  for (const Node* node : nodes) node->op->demands(graph.facts_of(node->inputs), &out);
+  add_values(nodes, symbol, &out);
+  if constexpr (ops::built("attention")) add_keys(attention, &out);
+  add_slices(graph, attention, symbol, &out);
+  add_equal_lengths(graph, nodes, symbol, &out);
+  add_short_streams(graph, attention, symbol, &out);
   std::erase_if(out, [&](const Dim& dim) { return !of_symbol_alone(dim, symbol); });
   return out;
 }
@@ -396,7 +421,7 @@ std::vector<Dim> asserted_as_written(const Graph& graph, std::string_view symbol
 }
 
 std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> lengths,
-                                      std::string_view symbol) {
+                                      std::string_view symbol, const AllAttention& attention) {
   const Bindings nothing = {{std::string(symbol), 0}};
   const auto is_short = [&](const Node& node) {
     return any_of(node.outputs, [&](const Fact& fact) {
@@ -412,7 +437,7 @@ std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> lengt
     });
   }
   if (!longer && none_of(graph.nodes, is_short)) return lengths;
-  const auto whole = facts_of_nothing(graph, symbol);
+  const auto whole = facts_of_nothing(graph, symbol, attention);
   if (!whole) return lengths;
   for (size_t i = 0; i < lengths.size(); ++i) {
     const OutletId output = graph.outputs[i];
@@ -434,7 +459,7 @@ std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> lengt
 
 SymbolScope scope_of_taken_lengths(const Graph& graph) {
   SymbolScope scope = graph.scope;
-  visit_slices(graph, [&](const Course& slice, const Dim& rows) {
+  visit_slices(graph, nodes_outside(graph, {}), [&](const Course& slice, const Dim& rows) {
     if (slice.end->to_int()) scope.take_as_extent(rows - *slice.end);
   });
   return scope;

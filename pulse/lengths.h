@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "pulse/attention/attention.h"
 
 namespace rill::pulse {
 
@@ -25,9 +26,9 @@ Status check_length_of_input(const Graph& whole, const Fact& input, int axis,
 /// are `needed`, and expressions from assertions, inputs, slices whose frames or rows must exist,
 /// and lengths that must be equal. Further expressions exclude streams shorter than a window: if
 /// frames are added downstream of the window, a whole run outputs more frames than the stream
-/// counts.
+/// counts. `attention`: that of the graph; its inner wires have their own rules of lengths.
 std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
-                             std::string_view symbol);
+                             std::string_view symbol, const AllAttention& attention = {});
 
 /// List expressions in the stream symbol that are negative at lengths for which a whole run of the
 /// original model fails, because a wire has another number of frames than a downstream attribute
@@ -37,7 +38,7 @@ std::vector<Dim> asserted_as_written(const Graph& graph, std::string_view symbol
 /// Return `lengths`, the frames of each output that a stream counts, corrected for a stream of 0
 /// frames: there a whole run may output frames, because windows see only padding.
 std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> lengths,
-                                      std::string_view symbol);
+                                      std::string_view symbol, const AllAttention& attention = {});
 
 /// Return the scope of the graph with the assumption that the stream is as long as every slice with
 /// a constant end, such as `x[:50]`, requires.

@@ -2,10 +2,9 @@
 
 #include <utility>
 
-#include "core/base/search.h"
 #include "ops/built.h"
-#include "pulse/attention/attention.h"
 #include "pulse/attention/front_keys.h"
+#include "pulse/attention/skew.h"
 #include "pulse/before/passes.h"
 
 namespace rill::pulse {
@@ -18,13 +17,23 @@ Result<Graph> before_pulsing(Graph graph, std::string_view symbol) {
   return graph;
 }
 
+namespace {
+
+Ready with_attention(Graph simple, std::string_view symbol) {
+  Ready out{std::move(simple), {}};
+  if constexpr (ops::built("attention")) {
+    out.whole = gather_shifts(std::move(out.whole), symbol).compacted();
+    out.attention = attention_of(out.whole, symbol);
+  }
+  return out;
+}
+
+}  // namespace
+
 bool meets_attention(const Graph& graph, std::string_view symbol) {
-  if constexpr (!ops::built("attention")) return false;
   auto simple = before_pulsing(graph, symbol);
   if (!simple.ok()) return false;
-  const Graph gathered = gather_attention(std::move(simple).value(), symbol);
-  return any_of(gathered.nodes,
-                [](const Node& node) { return attention_of(node) != nullptr; });
+  return !with_attention(std::move(simple).value(), symbol).attention.products.empty();
 }
 
 Status refuse_pulsed(const Graph& graph) {
@@ -33,19 +42,16 @@ Status refuse_pulsed(const Graph& graph) {
       .hint("Pulse the model as it was exported, along one symbol, and bind the others");
 }
 
-Result<Graph> ready_for_pulses(const Graph& graph, const Options& options) {
+Result<Ready> ready_for_pulses(const Graph& graph, const Options& options) {
   RILL_TRY(refuse_pulsed(graph));
-  RILL_ASSIGN(Graph whole, before_pulsing(graph, options.symbol));
-  if constexpr (ops::built("attention")) {
-    whole = gather_attention(std::move(whole), options.symbol);
-  }
-  return whole;
+  RILL_ASSIGN(Graph simple, before_pulsing(graph, options.symbol));
+  return with_attention(std::move(simple), options.symbol);
 }
 
-Result<std::optional<Graph>> with_front_keys(const Graph& whole, const Options& options,
+Result<std::optional<Ready>> with_front_keys(const Ready& ready, const Options& options,
                                              bool pads) {
-  if constexpr (ops::built("attention")) return join_front_late(whole, options.symbol, pads);
-  return std::optional<Graph>();
+  if constexpr (ops::built("attention")) return join_front_late(ready, options.symbol, pads);
+  return std::optional<Ready>();
 }
 
 }  // namespace rill::pulse

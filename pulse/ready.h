@@ -3,6 +3,7 @@
 #include <optional>
 #include <string_view>
 
+#include "pulse/attention/attention.h"
 #include "pulse/report.h"
 
 namespace rill::pulse {
@@ -14,13 +15,18 @@ Result<Graph> before_pulsing(Graph graph, std::string_view symbol);
 /// operator.
 bool meets_attention(const Graph& graph, std::string_view symbol);
 
-/// Make the graph whose nodes are pulsed one by one: simplified, with each attention as one node.
-/// Errors: kPulse for a model that is pulsed already.
-Result<Graph> ready_for_pulses(const Graph& graph, const Options& options);
+/// A graph whose nodes are pulsed one by one, and its attention, which is pulsed as a whole.
+struct Ready {
+  Graph whole;
+  AllAttention attention;
+};
 
-/// Return a graph that is ready with constant keys before its streams; nothing if it has none.
-/// `pads`: whether padding counts as such keys.
-Result<std::optional<Graph>> with_front_keys(const Graph& whole, const Options& options, bool pads);
+/// Simplify a graph, and find its attention. Errors: kPulse for a model that is pulsed already.
+Result<Ready> ready_for_pulses(const Graph& graph, const Options& options);
+
+/// Join constant keys before the streams of attention late; nothing if there are none. `pads`:
+/// whether padding counts as such keys.
+Result<std::optional<Ready>> with_front_keys(const Ready& ready, const Options& options, bool pads);
 
 /// Errors: kPulse for a model that is already pulsed.
 Status refuse_pulsed(const Graph& graph);

@@ -139,8 +139,10 @@ class Extents final : public SomeFields {
 /// before it begins.
 class EmptyExtents final : public GraphCopy {
  public:
-  explicit EmptyExtents(const Graph& graph)
-      : GraphCopy(graph), asserted_(assertions_of(graph.scope)) {
+  explicit EmptyExtents(const Ready& ready)
+      : GraphCopy(ready.whole),
+        attention_(ready.attention),
+        asserted_(assertions_of(ready.whole.scope)) {
     // The graph's own scope assumes valid extents, which are in question here.
     out_.scope = asserted_;
   }
@@ -150,11 +152,27 @@ class EmptyExtents final : public GraphCopy {
     const Node& node = graph_.node(id);
     std::vector<OutletId> inputs;
     for (const OutletId& input : node.inputs) inputs.push_back(mapped_.at(input));
+    const bool is_inside = attention_.is_inside(id);
+    const auto counts = [&](OutletId input) { return graph_.fact(input).dtype == DType::kDim; };
+    if (!is_inside && any_of(attention_.inputs_of(graph_, id), counts)) {
+      return fail(Code::kUnsupported, "extents are values");
+    }
+    if (is_inside || attention_.at(id)) {
+      // Attention keeps the nodes that it was found in.
+      const auto outlets = out_.add_known(node, std::move(inputs));
+      for (const OutletId& outlet : outlets) mapped_[{id, outlet.slot}] = outlet;
+    } else {
+      RILL_TRY(copy_other(id, inputs));
+    }
+    if (!is_inside) clamp(&out_.nodes.back());
+    return {};
+  }
+
+  Status copy_other(int id, const std::vector<OutletId>& inputs) {
+    const Node& node = graph_.node(id);
     std::shared_ptr<Op> op = node.op->clone();
     Extents extents;
     op->fields(extents);
-    const auto counts = [&](OutletId input) { return graph_.fact(input).dtype == DType::kDim; };
-    if (any_of(node.inputs, counts)) return fail(Code::kUnsupported, "extents are values");
     const bool is_slice = extents.begin && extents.end;
     if (is_slice) {
       if (!asserted_.proves_ge(*extents.end, *extents.begin)) {
@@ -163,13 +181,15 @@ class EmptyExtents final : public GraphCopy {
     } else {
       RILL_TRY(follow_inputs(node, inputs, extents));
     }
-    RILL_TRY(append(id, std::move(op), inputs));
-    for (Fact& fact : out_.nodes.back().outputs) {
+    return append(id, std::move(op), inputs);
+  }
+
+  void clamp(Node* node) const {
+    for (Fact& fact : node->outputs) {
       for (Dim& dim : fact.shape) {
         if (!asserted_.proves_non_negative(dim)) dim = max(Dim(0), dim);
       }
     }
-    return {};
   }
 
   /// Update attributes that are extents of inputs.
@@ -191,6 +211,7 @@ class EmptyExtents final : public GraphCopy {
     return {};
   }
 
+  const AllAttention& attention_;
   const SymbolScope asserted_;
 };
 
@@ -263,7 +284,10 @@ void take_streams_of_no_output(const Graph& whole, Graph* pulsed) {
   }
 }
 
-Result<Graph> with_empty_extents(const Graph& whole) { return EmptyExtents(whole).run(); }
+Status clamp_empty_extents(Ready* ready) {
+  RILL_ASSIGN(ready->whole, EmptyExtents(*ready).run());
+  return {};
+}
 
 void take_empty_extents(const Graph& whole, const PulseAgain& pulse_again, Graph* pulsed,
                         Report* report) {

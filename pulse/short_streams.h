@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "pulse/ready.h"
 #include "pulse/report.h"
 
 namespace rill::pulse {
@@ -10,10 +11,9 @@ namespace rill::pulse {
 /// a stream outputs none either. Excludes models that output frames before the end.
 void take_streams_of_no_output(const Graph& whole, Graph* pulsed);
 
-/// Copy a canonical graph with negative extents clamped to 0: for windows longer than the stream,
-/// and slices that end before they begin. Errors: kUnsupported if attributes depend on such
-/// extents.
-Result<Graph> with_empty_extents(const Graph& whole);
+/// Clamp negative extents of a canonical graph to 0: for windows longer than the stream, and slices
+/// that end before they begin. Errors: kUnsupported if attributes depend on such extents.
+Status clamp_empty_extents(Ready* ready);
 
 using PulseAgain = std::function<Result<Graph>(Report* report)>;
 

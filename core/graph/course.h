@@ -71,6 +71,7 @@ struct Course {
   bool upper = false;      ///< of a triangle: the side of larger columns
   bool exclusive = false;  ///< of a running sum: without the element itself
   bool reverse = false;    ///< of a running sum: from the end backwards
+  bool past_only = false;  ///< of shifted scores: input 0 has no distances to keys after a query
   bool logarithm = false;  ///< of normalised scores
   int bias = -1;           ///< of products: the input that is added to the sums, if any
   /// `eval` also accepts whole numbers of 64 bits, and computes the same function without wrapping.

@@ -7,7 +7,6 @@
 
 #include "core/base/search.h"
 #include "core/graph/course.h"
-#include "core/graph/fingerprint.h"
 #include "core/graph/walk.h"
 #include "ops/array/broadcast.h"
 #include "ops/nn/einsum.h"
@@ -18,28 +17,6 @@
 #include "core/positions/square.h"
 
 namespace rill::pulse {
-
-void Attention::fields(FieldVisitor& visitor) { visitor.field("weights", weights); }
-
-std::string Attention::attributes() const {
-  std::string out = str_cat("weights=", weights, " query=", query, " key=", key);
-  for (const OutletId& each : large) out += str_cat(" large(", each.node, ",", each.slot, ")");
-  return str_cat(out, " body=", identity(*body));
-}
-
-const Attention* attention_of(const Node& node) { return node.op->as<Attention>(); }
-
-int Attention::place(int operand, char letter) const {
-  const auto* einsum = body->node(body->outputs[0].node).op->as<ops::EinSum>();
-  const size_t at = einsum->letters(operand).find(letter);
-  return at == std::string_view::npos ? -1 : static_cast<int>(at);
-}
-
-Result<Facts> Attention::infer(FactSpan) const { return one_fact(body->fact(body->outputs[0])); }
-
-Status Attention::eval(EvalCtx&) const {
-  return fail(Code::kUnsupported, "attention over a stream exists only while it is pulsed");
-}
 
 namespace {
 
@@ -55,9 +32,14 @@ struct Use {
   char key = 0;
 };
 
-std::optional<Use> use_of(const Graph& graph, const Node& node, std::string_view symbol) {
+/// Return the matmul of two operands that a node is; null for all other nodes.
+const ops::EinSum* matmul_of(const Node& node) {
   const auto* product = node.op->as<ops::EinSum>();
-  if (!product || product->operands != 2 || node.inputs.size() != 2) return std::nullopt;
+  return product && product->operands == 2 && node.inputs.size() == 2 ? product : nullptr;
+}
+
+std::optional<Use> use_of(const Graph& graph, const Node& node, const ops::EinSum& product,
+                          std::string_view symbol) {
   Use use;
   const auto square = [&](int k) {
     return streaming_axes(graph.fact(node.inputs[static_cast<size_t>(k)]), symbol) == 2;
@@ -71,8 +53,8 @@ std::optional<Use> use_of(const Graph& graph, const Node& node, std::string_view
     use.weights = k;
     for (int axis = 0; axis < fact.rank(); ++axis) {
       if (!fact.dim(axis).mentions(symbol)) continue;
-      const char letter = product->letters(k)[static_cast<size_t>(axis)];
-      const bool kept = product->letters(2).find(letter) != std::string_view::npos;
+      const char letter = product.letters(k)[static_cast<size_t>(axis)];
+      const bool kept = product.letters(2).find(letter) != std::string_view::npos;
       (kept ? use.query : use.key) = letter;
     }
   }
@@ -81,15 +63,20 @@ std::optional<Use> use_of(const Graph& graph, const Node& node, std::string_view
   bool has_key = false;
   for (int axis = 0; axis < values.rank(); ++axis) {
     if (!values.dim(axis).mentions(symbol)) continue;
-    const char letter = product->letters(1 - use.weights)[static_cast<size_t>(axis)];
+    const char letter = product.letters(1 - use.weights)[static_cast<size_t>(axis)];
     if (letter != use.key && letter != use.query) return std::nullopt;
     has_key |= letter == use.key;
   }
   return has_key ? std::optional(use) : std::nullopt;
 }
 
-/// Treat a sum of attention weights over one of their streaming axes as a matmul with ones.
-std::optional<Use> use_of_sum(const Graph& graph, const Node& node, std::string_view symbol) {
+/// A sum of attention weights over one of their streaming axes: a matmul with ones.
+struct Sum {
+  int axis = 0;
+  Use use;
+};
+
+std::optional<Sum> sum_of(const Graph& graph, const Node& node, std::string_view symbol) {
   const auto summed = node.op->course().summed_axis();
   if (!summed) return std::nullopt;
   const Fact& fact = graph.fact(node.inputs[0]);
@@ -102,21 +89,47 @@ std::optional<Use> use_of_sum(const Graph& graph, const Node& node, std::string_
   for (int axis = 0; axis < fact.rank(); ++axis) {
     if (axis != over && fact.dim(axis).mentions(symbol)) use.query = static_cast<char>('a' + axis);
   }
-  return use;
+  return Sum{over, use};
+}
+
+/// Return the product with ones, of extent 1 on the axis 'z', that a sum is.
+std::shared_ptr<ops::EinSum> product_of(const Sum& sum, int rank) {
+  auto product = draft_op<ops::EinSum>();
+  std::string letters;
+  for (int axis = 0; axis < rank; ++axis) letters += static_cast<char>('a' + axis);
+  std::string kept = letters;
+  kept[static_cast<size_t>(sum.axis)] = 'z';
+  product->expr = str_cat(letters, ",", std::string(1, sum.use.key), "z->", kept);
+  return product;
+}
+
+/// Record the axes of queries and keys.
+void place(const ops::EinSum& product, const Use& use, Attention* out) {
+  const auto axis = [&](int operand, char letter) {
+    const size_t at = product.letters(operand).find(letter);
+    return at == std::string_view::npos ? -1 : static_cast<int>(at);
+  };
+  const auto places = [&](int operand) {
+    return Square{axis(operand, use.query), axis(operand, use.key), -1};
+  };
+  out->weights = use.weights;
+  out->in_weights = places(use.weights);
+  out->in_values = places(1 - use.weights);
+  out->queries = axis(2, use.query);
 }
 
 // The search for limits visits each of these nodes; models have tens of them.
 constexpr size_t kMostInside = 1024;
 
-/// Makes the body of one attention: the nodes from wires with one streaming axis to the product.
+/// Collects one attention: the nodes from wires with one streaming axis to the product.
 class Gatherer {
  public:
   Gatherer(const Graph& graph, std::string_view symbol) : graph_(graph), symbol_(symbol) {}
 
-  Result<std::shared_ptr<const Graph>> body(int product, int weights) {
-    const Node& node = graph_.node(product);
-    const OutletId values = node.inputs[static_cast<size_t>(1 - weights)];
-    collect(node.inputs[static_cast<size_t>(weights)]);
+  Result<Attention> product(int id, const ops::EinSum& product, const Use& use) {
+    const Node& node = graph_.node(id);
+    const OutletId values = node.inputs[static_cast<size_t>(1 - use.weights)];
+    collect(node.inputs[static_cast<size_t>(use.weights)]);
     if (streaming_axes(graph_.fact(values), symbol_) > 1) {
       collect(values);
     } else {
@@ -124,14 +137,14 @@ class Gatherer {
     }
     auto body = std::make_shared<Graph>();
     RILL_TRY(fill(body.get()));
-    RILL_TRY(copy(product, body.get()));
-    body->add_output("y", mapped_.at({product, 0}));
-    return std::shared_ptr<const Graph>(body);
+    RILL_TRY(copy(id, body.get()));
+    body->add_output("y", mapped_.at({id, 0}));
+    return attention(std::move(body), product, use);
   }
 
   /// As above, for a sum over the axis of the keys, which keeps the extent 1.
-  Result<std::shared_ptr<const Graph>> body_of_sum(int sum, char key) {
-    const Node& node = graph_.node(sum);
+  Result<Attention> sum(int id, const Sum& sum) {
+    const Node& node = graph_.node(id);
     const Fact& weights = graph_.fact(node.inputs[0]);
     collect(node.inputs[0]);
     auto body = std::make_shared<Graph>();
@@ -139,32 +152,31 @@ class Gatherer {
     RILL_ASSIGN(Tensor one, Tensor::of<float>(DType::kF32, {1, 1}, std::vector<float>{1.0F}));
     const OutletId constant =
         body->add_const("one", std::make_shared<const Tensor>(std::move(one)), node.line);
-    const Dim& keys = weights.dim(key - 'a');
     RILL_ASSIGN(const auto ones,
-                body->add("ones", make_op<ops::Broadcast>(std::vector<Dim>{keys, Dim(1)}),
+                body->add("ones",
+                          make_op<ops::Broadcast>(std::vector<Dim>{weights.dim(sum.axis), 1}),
                           {constant}, node.line));
-    auto product = draft_op<ops::EinSum>();
-    std::string letters;
-    for (int axis = 0; axis < weights.rank(); ++axis) letters += static_cast<char>('a' + axis);
-    std::string kept = letters;
-    std::replace(kept.begin(), kept.end(), key, 'z');
-    product->expr = str_cat(letters, ",", std::string(1, key), "z->", kept);
-    RILL_ASSIGN(const auto out, body->add(node.name, std::move(product),
-                                          {mapped_.at(node.inputs[0]), ones[0]}, node.line));
-    body->add_output("y", out[0]);
-    return std::shared_ptr<const Graph>(body);
+    const auto product = product_of(sum, weights.rank());
+    RILL_ASSIGN(const auto made, body->add(node.name, product,
+                                           {mapped_.at(node.inputs[0]), ones[0]}, node.line));
+    body->add_output("y", made[0]);
+    return attention(std::move(body), *product, sum.use);
   }
-  std::vector<OutletId> inputs() const { return {outside_.begin(), outside_.end()}; }
-  /// Return the sources of the body whose wires may hold numbers that hide keys.
-  std::vector<OutletId> large() const {
-    std::vector<OutletId> out;
+
+ private:
+  Result<Attention> attention(std::shared_ptr<const Graph> body, const ops::EinSum& product,
+                              const Use& use) const {
+    Attention out;
+    RILL_ASSIGN(out.body, place_joins(std::move(body), symbol_));
+    place(product, use, &out);
     for (const OutletId& outlet : outside_) {
-      if (may_hide(outlet)) out.push_back(mapped_.at(outlet));
+      // The inputs of the body have the order of the wires outside.
+      if (may_hide(outlet)) out.large.push_back(out.body->inputs[out.inputs.size()]);
+      out.inputs.push_back(outlet);
     }
     return out;
   }
 
- private:
   /// Copy the collected nodes into the body.
   Status fill(Graph* body) {
     if (inside_.size() > kMostInside) {
@@ -238,58 +250,48 @@ class Gatherer {
 
 }  // namespace
 
-Graph gather_attention(Graph whole, std::string_view symbol) {
-  Graph graph = gather_shifts(std::move(whole), symbol);
-  struct Gathered {
-    size_t id;
-    OpPtr op;
-    std::vector<OutletId> inputs;
-  };
-  std::vector<Gathered> all;
-  for (size_t id = 0; id < graph.nodes.size(); ++id) {
-    const auto product = use_of(graph, graph.nodes[id], symbol);
-    const auto sum = use_of_sum(graph, graph.nodes[id], symbol);
-    if (!product && !sum) continue;
-    const auto& use = product ? product : sum;
-    Gatherer collector(graph, symbol);
-    auto body = product ? collector.body(static_cast<int>(id), use->weights)
-                        : collector.body_of_sum(static_cast<int>(id), use->key);
-    if (!body.ok()) continue;
-    const auto placed = place_joins(*body, symbol);
-    if (!placed.ok()) continue;
-    auto op = draft_op<Attention>();
-    op->body = *placed;
-    // The inputs of both bodies have one order.
-    for (const OutletId& large : collector.large()) {
-      const auto at = find((*body)->inputs, large) - (*body)->inputs.begin();
-      op->large.push_back(op->body->inputs[static_cast<size_t>(at)]);
-    }
-    op->weights = use->weights;
-    op->query = use->query;
-    op->key = use->key;
-    all.push_back({id, std::move(op), collector.inputs()});
+std::vector<char> inside_of(const Graph& whole, const AllAttention& all) {
+  std::vector<char> inside(whole.nodes.size(), 1);
+  const auto keep = [&](OutletId outlet) { inside[static_cast<size_t>(outlet.node)] = 0; };
+  for (const OutletId& output : whole.outputs) keep(output);
+  for (const OutletId& input : whole.inputs) keep(input);
+  for (size_t id = whole.nodes.size(); id-- > 0;) {
+    if (inside[id]) continue;
+    for (const OutletId& input : all.inputs_of(whole, static_cast<int>(id))) keep(input);
   }
-  if (all.empty()) return graph;
-  for (Gathered& each : all) {
-    graph.nodes[each.id].op = std::move(each.op);
-    graph.nodes[each.id].inputs = std::move(each.inputs);
-  }
-  return std::move(graph).compacted();
+  return inside;
 }
 
-void add_keys(const Graph& gathered, std::vector<Dim>* non_negative) {
-  for (const Node& node : gathered.nodes) {
-    const auto* attention = attention_of(node);
-    if (!attention) continue;
-    const Graph& body = *attention->body;
+AllAttention attention_of(const Graph& whole, std::string_view symbol) {
+  AllAttention out;
+  for (size_t i = 0; i < whole.nodes.size(); ++i) {
+    const int id = static_cast<int>(i);
+    const Node& node = whole.nodes[i];
+    Gatherer gatherer(whole, symbol);
+    Result<Attention> found = Attention();
+    if (const ops::EinSum* product = matmul_of(node)) {
+      const auto use = use_of(whole, node, *product, symbol);
+      if (!use) continue;
+      found = gatherer.product(id, *product, *use);
+    } else {
+      const auto sum = sum_of(whole, node, symbol);
+      if (!sum) continue;
+      found = gatherer.sum(id, *sum);
+    }
+    if (found.ok()) out.products.emplace(id, std::move(found).value());
+  }
+  if (!out.products.empty()) out.inside = inside_of(whole, out);
+  return out;
+}
+
+void add_keys(const AllAttention& all, std::vector<Dim>* non_negative) {
+  for (const auto& [id, attention] : all.products) {
+    const Graph& body = *attention.body;
     const bool normalised = any_of(body.nodes, [](const Node& each) {
       return each.op->course().is(Course::Form::kNormalised);
     });
-    const int operand = static_cast<int>(1 - attention->weights);
-    const OutletId values =
-        body.node(body.outputs[0].node).inputs[static_cast<size_t>(operand)];
-    const Dim& keys = body.fact(values).dim(attention->place(operand, attention->key));
-    const Dim& queries = body.fact(body.outputs[0]).dim(attention->place(2, attention->query));
+    const Dim& keys = body.fact(attention.values()).dim(attention.in_values.column);
+    const Dim& queries = body.fact(body.outputs[0]).dim(attention.queries);
     if (normalised && !(keys == queries)) non_negative->push_back(keys - min(queries, Dim(1)));
   }
 }

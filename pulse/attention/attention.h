@@ -1,45 +1,73 @@
 #pragma once
 
+#include <map>
+#include <memory>
+#include <string_view>
+#include <vector>
+
 #include "core/graph/graph.h"
+#include "core/graph/square.h"
 
 namespace rill::pulse {
 
-/// Replace each attention of a graph, the nodes from its scores to the product with its values, by
-/// one node, so that it can stream as a whole. A wire of frames against frames cannot stream alone,
-/// because only the masks bound the frames that it holds.
-Graph gather_attention(Graph whole, std::string_view symbol);
+class Builder;
+
+/// Attention over a stream: the product of weights with values, and the nodes from its scores to
+/// the weights. Queries meet the keys that masks show them, and the stream keeps a fixed number of
+/// keys. A wire of frames against frames cannot stream alone, because only the masks bound the
+/// frames that it holds.
+/// Stream: a query waits for the last key that it sees, and the keys that the latest queries see
+/// are kept. Keys before the stream and after its end get the score minus infinity.
+/// Source: NNEF 1.0, `matmul`, `softmax`; PyTorch, `scaled_dot_product_attention`.
+struct Attention {
+  /// The nodes from wires with one axis of frames to the product. Choices by place replace joins.
+  std::shared_ptr<const Graph> body;
+  std::vector<OutletId> inputs;  ///< of the body, as wires of the whole graph
+  std::vector<OutletId> large;   ///< inputs of the body that may hold numbers that hide keys
+  int weights = 0;               ///< the operand of the product with axes of queries and of keys
+  Square in_weights;             ///< these axes in the weights, and in the values
+  Square in_values;
+  int queries = -1;  ///< the axis of queries in the result
+
+  const Node& product() const { return body->node(body->outputs[0].node); }
+  OutletId used() const { return product().inputs[static_cast<size_t>(weights)]; }
+  OutletId values() const { return product().inputs[static_cast<size_t>(1 - weights)]; }
+};
+
+/// The attention of a graph.
+struct AllAttention {
+  std::map<int, Attention> products;  ///< by the node of the graph that is the product
+  std::vector<char> inside;           ///< by node: whether only attention reads it; or empty
+
+  bool is_inside(int id) const { return !inside.empty() && inside[static_cast<size_t>(id)] != 0; }
+  /// Return whether a node is a product, or inside.
+  bool has(int id) const { return is_inside(id) || at(id); }
+  const Attention* at(int id) const {
+    const auto found = products.find(id);
+    return found == products.end() ? nullptr : &found->second;
+  }
+  /// Return the wires from which a node's pulsed form is made.
+  const std::vector<OutletId>& inputs_of(const Graph& whole, int id) const {
+    const Attention* attention = at(id);
+    return attention ? attention->inputs : whole.node(id).inputs;
+  }
+};
+
+/// The name of attention in messages and reports, in place of that of its product's operator.
+inline constexpr std::string_view kAttentionName = "Attention";
+
+/// Find the attention of a graph along a symbol.
+AllAttention attention_of(const Graph& whole, std::string_view symbol);
+
+/// Return, by node, whether no output needs it if products are made from their attention's inputs.
+std::vector<char> inside_of(const Graph& whole, const AllAttention& all);
+
+/// Add the pulsed form of attention, whose product is the node that the builder has entered.
+/// Errors: kPulse if queries see keys without bound, or if a node mixes frames.
+Status pulsify(Builder& builder, const Attention& attention);
 
 /// Add expressions that must not be negative, so that every query finds at least one key in the
 /// stream. Without keys, a whole run gives zeros, but a stream gives the result for hidden keys.
-void add_keys(const Graph& gathered, std::vector<Dim>* non_negative);
-
-/// Attention over a stream, while its graph is being pulsed: queries meet the keys that masks show
-/// them, and the stream keeps a fixed number of keys. Inputs: those of `body`. Shapes, types: those
-/// of the product with the values, its last node. Stream: a query waits for the last key that it
-/// sees, and the keys that the latest queries see are kept. Keys before the stream and after its
-/// end get the score minus infinity.
-/// Source: NNEF 1.0, `matmul`, `softmax`; PyTorch, `scaled_dot_product_attention`.
-struct Attention final : OpBase<Attention> {
-  std::shared_ptr<const Graph> body;
-  std::vector<OutletId> large;  ///< inputs of the body that may hold numbers that hide keys
-  int64_t weights = 0;          ///< the operand of the product with axes of queries and of keys
-  char query = 't';             ///< the letters of the product for queries and for keys
-  char key = 's';
-
-  /// Return the axis of a letter in operand 0 or 1 of the product, or in its result for operand 2.
-  int place(int operand, char letter) const;
-
-  std::string_view name() const override { return "Attention"; }
-  void fields(FieldVisitor& visitor) override;
-  std::string attributes() const override;
-  Result<Facts> infer(FactSpan in) const override;
-  Status eval(EvalCtx& ctx) const override;
-  bool foldable() const override { return false; }
-  Status pulsify(PulseBuilder& builder) const override;
-  const Graph* nested() const override { return body.get(); }
-};
-
-/// Return the operator of a node that attends; null for all others.
-const Attention* attention_of(const Node& node);
+void add_keys(const AllAttention& all, std::vector<Dim>* non_negative);
 
 }  // namespace rill::pulse

@@ -7,13 +7,12 @@
 #include "core/base/search.h"
 #include "core/dim/pattern.h"
 #include "core/graph/course.h"
-#include "core/graph/pulse.h"
 #include "core/run/frames_so_far.h"
 #include "pulse/attention/attention.h"
 #include "pulse/attention/band.h"
 #include "pulse/attention/layout.h"
 #include "pulse/attention/pulsed_scores.h"
-#include "pulse/attention/skew.h"
+#include "pulse/builder.h"
 
 namespace rill::pulse {
 namespace {
@@ -27,56 +26,51 @@ bool cuts_positions(const Course& course, Square at) {
 
 class Streamed {
  public:
-  /// `front`: whether known keys before the stream stay apart from its keys.
-  Streamed(PulseBuilder& b, const Attention& op, bool front)
-      : b_(b), op_(op), body_(*op.body), front_(front) {}
+  Streamed(Builder& b, const Attention& attention)
+      : b_(b), attention_(attention), body_(*attention.body), values_(attention.values()) {}
 
-  /// Return false, and add nothing, if padding before the stream is kept apart but no late query
-  /// sees it. It then scrolls by as other keys do: the last bits of sums depend on their places.
-  Result<bool> run() {
-    const OutletId product = body_.outputs[0];
-    const int weights = static_cast<int>(op_.weights);
-    values_ = body_.node(product.node).inputs[static_cast<size_t>(1 - weights)];
-    const Square square{op_.place(weights, op_.query), op_.place(weights, op_.key), -1};
-    const Square column{op_.place(1 - weights, op_.query), op_.place(1 - weights, op_.key), -1};
-    const OutletId used = body_.node(product.node).inputs[static_cast<size_t>(weights)];
-    RILL_TRY(ask(used, square));
-    RILL_TRY(ask(values_, column));
+  Status run() {
+    const PlacedWire used{attention_.used(), attention_.in_weights};
+    const PlacedWire values{values_, attention_.in_values};
+    RILL_TRY(ask(used));
+    RILL_TRY(ask(values));
+    RILL_TRY(find_rates());
+    RILL_ASSIGN(const Band band, find_band(used));
+    RILL_ASSIGN(layout_.front, keys_in_front(band));
     RILL_TRY(gather_inputs());
-    RILL_ASSIGN(const Band band, find_band(used, square));
-    if (layout_.front > 0 && padding_ && band.sinks == 0) return false;
-    const Dim& queries = b_.out(0).dim(op_.place(2, op_.query));
-    RILL_TRY(lay_out(b_, band, queries, past_only_, &layout_));
+    RILL_TRY(lay_out(b_, band, queries(), past_only_, &layout_));
     PulsedScores scores(b_, body_, layout_, std::move(inputs_), std::move(nearest_));
     std::vector<OutletId> operands(2);
-    OutletId& weighed = operands[static_cast<size_t>(weights)];
-    RILL_ASSIGN(weighed, scores.weights({used, square}));
+    OutletId& weighed = operands[static_cast<size_t>(attention_.weights)];
+    RILL_ASSIGN(weighed, scores.weights(used));
     // The scores of keys outside the stream are undefined, and no softmax has hidden them.
     if (!scores.normalised() || band.zeroed) {
-      RILL_ASSIGN(weighed, scores.drop_keys(weighed, square.column));
+      RILL_ASSIGN(weighed, scores.drop_keys(weighed, used.second.column));
     }
-    RILL_ASSIGN(operands[static_cast<size_t>(1 - weights)], scores.values({values_, column}));
-    RILL_ASSIGN(const OutletId out, b_.add1(body_.node(product.node).op, operands));
+    RILL_ASSIGN(operands[static_cast<size_t>(1 - attention_.weights)], scores.values(values));
+    RILL_ASSIGN(const OutletId out, b_.add1(attention_.product().op, operands));
     StreamFact stream;
-    stream.axis = op_.place(2, op_.query);
-    stream.dim = b_.out(0).dim(stream.axis);
+    stream.axis = attention_.queries;
+    stream.dim = queries();
     stream.delay = layout_.query_delay;
     b_.set(0, out, stream);
-    return true;
+    return {};
   }
 
  private:
+  const Dim& queries() const { return b_.out(0).dim(attention_.queries); }
+
   /// Find which inputs bring queries, and which keys.
-  Status ask(OutletId used, Square square) {
-    std::vector<PlacedWire> open{{used, square}};
+  Status ask(const PlacedWire& wire) {
+    std::vector<PlacedWire> open{wire};
     while (!open.empty()) {
       const auto [outlet, at] = open.back();
       open.pop_back();
       if (!asked_.insert({{outlet, at}, 0}).second) continue;
       const Node& node = body_.node(outlet.node);
       if (input_of(body_, outlet) >= 0) continue;
-      if (const auto* shift = node.op->as<RelativeShift>()) {
-        past_only_ |= shift->past_only;
+      if (const Course course = node.op->course(); course.is(Form::kShifted)) {
+        past_only_ |= course.past_only;
         const Dim nearest = node.outputs[0].dim(at.column) - Dim(1);
         if (nearest_ && !(*nearest_ == nearest)) {
           return b_.refuse("Give all distances one length", "distances of two lengths meet");
@@ -89,88 +83,93 @@ class Streamed {
     return {};
   }
 
-  /// Return the number of keys before the stream: known ones, as learned prompts are, the same
-  /// number in all inputs that bring keys. 0 if queries and keys run at different rates.
-  Result<int64_t> keys_in_front() {
-    if (nearest_ || !front_) return 0;
-    std::optional<int64_t> pulse;
-    std::optional<int64_t> count;
-    bool has_queries = false;
-    for (const auto& [key, unused] : asked_) {
-      const auto& [outlet, at] = key;
-      const int i = input_of(body_, outlet);
-      const auto stream = i < 0 ? std::nullopt : b_.stream(i);
-      if (!stream) continue;
-      RILL_ASSIGN(const int64_t own, b_.pulse_of(b_.wire(i), stream->axis));
-      if (pulse.value_or(own) != own) return 0;
-      pulse = own;
-      has_queries |= stream->axis == at.row;
-      if (stream->axis != at.column) continue;
-      RILL_ASSIGN(const auto prefix, b_.prefix_of(i));
-      if (!prefix || count.value_or(prefix->count) != prefix->count) return 0;
-      count = prefix->count;
-      // Frames that are joined to the stream are laid out; those of a padding are virtual.
-      padding_ &= stream->delay < 0;
-    }
-    if (!count) return 0;
-    if (!has_queries) {
-      RILL_ASSIGN(const int64_t own,
-                  b_.frames_per_pulse(b_.out(0).dim(op_.place(2, op_.query))));
-      if (own != *pulse) return 0;
-    }
-    return *count;
+  const KnownWire& known(int input) const {
+    return b_.known(attention_.inputs[static_cast<size_t>(input)]);
   }
 
-  /// Align keys to one delay, at which their ends are known in time.
-  Status gather_inputs() {
-    RILL_ASSIGN(layout_.front, keys_in_front());
+  /// Find how many queries and keys a pulse has.
+  Status find_rates() {
     for (const auto& [key, unused] : asked_) {
       const auto& [outlet, at] = key;
       const int i = input_of(body_, outlet);
-      if (i < 0) continue;
-      ready_ = std::max(ready_, b_.await(i));
-      const auto stream = b_.stream(i);
+      const auto stream = i < 0 ? std::nullopt : known(i).stream;
       if (!stream) continue;
       if (stream->axis != at.row && stream->axis != at.column) {
         return b_.refuse("Use elementwise operators between scores and values",
                          "the streaming axis of input ", i, " is lost among its scores");
       }
-      PulsedScores::Input input{b_.wire(i), *stream, {}};
-      if (layout_.front > 0 && stream->axis == at.column) {
-        RILL_ASSIGN(const auto prefix, b_.prefix_of(i));
-        input = {prefix->rest, prefix->stream, prefix->frames};
-      } else {
-        RILL_ASSIGN(input.wire, b_.materialise(input.wire, &input.stream));
-      }
-      RILL_ASSIGN(const int64_t pulse, b_.pulse_of(input.wire, stream->axis));
+      RILL_ASSIGN(const int64_t pulse, b_.pulse_of(known(i).outlet, stream->axis));
       int64_t& own = stream->axis == at.row ? layout_.pulse : layout_.key_pulse;
       if (own != 0 && own != pulse) {
         return b_.refuse("Bring them to one rate", stream->axis == at.row ? "queries" : "keys",
                          " run at ", counted(pulse, "frame"), " per pulse, and others at ", own);
       }
       own = pulse;
-      if (stream->axis == at.column) {
-        if (outlet == values_) {
-          // Keys outside the stream have weight 0; their values must not be NaN, since 0 * NaN is
-          // NaN.
-          RILL_ASSIGN(const Tensor zero, Tensor::zeros(b_.in(i).dtype, {}));
-          RILL_ASSIGN(input.wire, b_.mask(input.wire, &input.stream, true, true, zero));
-        } else {
-          RILL_ASSIGN(input.wire, b_.hold(input.wire, &input.stream));
-        }
-        layout_.key_delay = std::max(layout_.key_delay, input.stream.delay);
-        layout_.length = input.stream.dim;
-      } else {
-        layout_.query_delay = std::max(layout_.query_delay, input.stream.delay);
-      }
-      inputs_.insert_or_assign(key, input);
     }
     if (layout_.pulse == 0) {
-      RILL_ASSIGN(layout_.pulse, b_.frames_per_pulse(b_.out(0).dim(op_.place(2, op_.query))));
+      RILL_ASSIGN(layout_.pulse, b_.frames_per_pulse(queries()));
     }
     if (layout_.key_pulse == 0) layout_.key_pulse = layout_.pulse;
     const int64_t places = std::lcm(layout_.pulse, layout_.key_pulse);
     layout_.rates = {places / layout_.pulse, places / layout_.key_pulse};
+    return {};
+  }
+
+  /// Return the number of keys before the stream that stay apart from its keys: known ones, as
+  /// learned prompts are, the same number in all inputs that bring keys. 0 if queries and keys run
+  /// at different rates. Padding that no late query sees scrolls by as other keys do: the last bits
+  /// of sums depend on their places.
+  Result<int64_t> keys_in_front(const Band& band) {
+    if (nearest_ || !layout_.rates.alike()) return 0;
+    std::optional<int64_t> count;
+    bool is_padding = true;
+    for (const auto& [key, unused] : asked_) {
+      const auto& [outlet, at] = key;
+      const int i = input_of(body_, outlet);
+      const auto stream = i < 0 ? std::nullopt : known(i).stream;
+      if (!stream || stream->axis != at.column) continue;
+      RILL_ASSIGN(const auto prefix, b_.prefix_of_wire(attention_.inputs[static_cast<size_t>(i)]));
+      if (!prefix || count.value_or(prefix->count) != prefix->count) return 0;
+      count = prefix->count;
+      // Frames that are joined to the stream are laid out; those of a padding are virtual.
+      is_padding &= stream->delay < 0;
+    }
+    return is_padding && band.sinks == 0 ? 0 : count.value_or(0);
+  }
+
+  /// Align keys to one delay, at which their ends are known in time.
+  Status gather_inputs() {
+    for (const auto& [key, unused] : asked_) {
+      const auto& [outlet, at] = key;
+      const int i = input_of(body_, outlet);
+      if (i < 0) continue;
+      const OutletId outer = attention_.inputs[static_cast<size_t>(i)];
+      ready_ = std::max(ready_, b_.await_wire(outer));
+      const auto& stream = known(i).stream;
+      PulsedScores::Input& input = inputs_[key];
+      input = {known(i).outlet, stream, {}};
+      if (!stream) continue;
+      if (layout_.front > 0 && stream->axis == at.column) {
+        RILL_ASSIGN(const auto prefix, b_.prefix_of_wire(outer));
+        input = {prefix->rest, prefix->stream, prefix->frames};
+      } else {
+        RILL_ASSIGN(input.wire, b_.materialise(input.wire, &*input.stream));
+      }
+      if (stream->axis == at.column) {
+        if (outlet == values_) {
+          // Keys outside the stream have weight 0; their values must not be NaN, since 0 * NaN is
+          // NaN.
+          RILL_ASSIGN(const Tensor zero, Tensor::zeros(body_.fact(outlet).dtype, {}));
+          RILL_ASSIGN(input.wire, b_.mask(input.wire, &*input.stream, true, true, zero));
+        } else {
+          RILL_ASSIGN(input.wire, b_.hold(input.wire, &*input.stream));
+        }
+        layout_.key_delay = std::max(layout_.key_delay, input.stream->delay);
+        layout_.length = input.stream->dim;
+      } else {
+        layout_.query_delay = std::max(layout_.query_delay, input.stream->delay);
+      }
+    }
     layout_.query_delay = std::max(layout_.query_delay, ready_ * layout_.pulse);
     return {};
   }
@@ -190,10 +189,11 @@ class Streamed {
 
   /// The keys that queries see, by the number of a query. Where keys and queries run at different
   /// rates, positions are compared on a clock with a tick for each.
-  Result<Band> find_band(OutletId used, Square square) const {
+  Result<Band> find_band(const PlacedWire& weights) const {
+    const auto [used, square] = weights;
     const int64_t fewer = fewer_keys(body_.fact(used), square);
     if (layout_.rates.alike()) {
-      return band_of(body_, op_.large, used, square, fewer, b_.symbol());
+      return band_of(body_, attention_.large, used, square, fewer, b_.symbol());
     }
     std::map<int, SlowRange> slower;
     for (const auto& [key, unused] : asked_) {
@@ -214,20 +214,18 @@ class Streamed {
       const int64_t places = at.row >= 0 ? layout_.rates.query : layout_.rates.key;
       slower[outlet.node] = {*course.begin, course.step, places};
     }
-    RILL_ASSIGN(const OnOneClock clocked, on_one_clock(body_, op_.large, used, slower));
+    RILL_ASSIGN(const OnOneClock clocked, on_one_clock(body_, attention_.large, used, slower));
     const Band band = band_of(clocked.body, clocked.large, clocked.used, square, fewer,
                                b_.symbol());
     return band_by_queries(band, layout_.rates);
   }
 
-  PulseBuilder& b_;
-  const Attention& op_;
+  Builder& b_;
+  const Attention& attention_;
   const Graph& body_;
-  OutletId values_;
+  const OutletId values_;
   int64_t ready_ = 0;  ///< the first pulse at which all inputs that do not stream are valid
   Layout layout_;
-  bool front_ = false;
-  bool padding_ = true;  ///< all keys before the stream are padding
   bool past_only_ = false;      ///< a relative shift has no distances to keys after the query
   std::optional<Dim> nearest_;  ///< index of distance 0 among those of the whole run
   std::map<PlacedWire, int> asked_;
@@ -236,12 +234,11 @@ class Streamed {
 
 }  // namespace
 
-Status Attention::pulsify(PulseBuilder& b) const {
+Status pulsify(Builder& b, const Attention& attention) {
   // On the heap: deep graphs are pulsed on small stacks.
-  RILL_ASSIGN(const bool done, std::make_unique<Streamed>(b, *this, true)->run());
-  if (done) return {};
-  RILL_TRY(std::make_unique<Streamed>(b, *this, false)->run());
-  return {};
+  Status status = std::make_unique<Streamed>(b, attention)->run();
+  if (!status.ok() && status.error().node == b.node().name) status.error().op = kAttentionName;
+  return status;
 }
 
 }  // namespace rill::pulse

@@ -12,7 +12,6 @@
 #include "ops/array/broadcast.h"
 #include "ops/array/concat.h"
 #include "ops/array/pad.h"
-#include "pulse/attention/attention.h"
 #include "pulse/before/graph_copy.h"
 #include "pulse/before/sink_edge_padding.h"
 
@@ -31,8 +30,15 @@ struct Split {
 
 class LateFront final : public GraphCopy {
  public:
-  LateFront(const Graph& graph, std::string_view symbol, bool pads)
-      : GraphCopy(graph), symbol_(symbol), pads_(pads), moving_(graph.nodes.size(), 0) {
+  LateFront(const Graph& graph, const AllAttention& attention, std::string_view symbol, bool pads)
+      : GraphCopy(graph),
+        attention_(attention),
+        symbol_(symbol),
+        pads_(pads),
+        moving_(graph.nodes.size(), 0) {
+    for (const auto& [product, each] : attention.products) {
+      for (const OutletId& input : each.inputs) products_.emplace(input, product);
+    }
     for (size_t id = 0; id < graph.nodes.size(); ++id) {
       const Node& node = graph.nodes[id];
       moving_[id] = source_of(*node.op) != nullptr || any_of(node.inputs, [&](OutletId input) {
@@ -42,16 +48,46 @@ class LateFront final : public GraphCopy {
   }
 
   /// Return whether an attention has keys before the stream, after `run`.
-  bool found() const { return found_; }
+  bool found() const { return !joined_.empty(); }
+  /// Return the attention of the copy, after `run`.
+  AllAttention attention(const Graph& copied) const {
+    std::vector<int> ids;  // of the nodes in the copy, which has no unused ones
+    int next = 0;
+    for (const char unused : inside_of(out_, {})) ids.push_back(unused ? -1 : next++);
+    const auto place = [&](OutletId outlet) {
+      return OutletId{ids[static_cast<size_t>(outlet.node)], outlet.slot};
+    };
+    AllAttention out;
+    for (const auto& [product, each] : attention_.products) {
+      Attention own = each;
+      for (OutletId& input : own.inputs) {
+        const auto joined = joined_.find(input);
+        input = place(joined == joined_.end() ? mapped_.at(input) : joined->second);
+      }
+      out.products.emplace(place(mapped_.at({product, 0})).node, std::move(own));
+    }
+    out.inside = inside_of(copied, out);
+    return out;
+  }
 
  private:
   Status copy(int id) override {
     const Node& node = graph_.node(id);
     std::vector<OutletId> inputs;
-    for (const OutletId& input : node.inputs) {
-      RILL_ASSIGN(inputs.emplace_back(), attention_of(node) ? joined(node, input)
-                                                                  : mapped_.at(input));
+    if (attention_.has(id)) {
+      for (const OutletId& input : node.inputs) {
+        RILL_ASSIGN(inputs.emplace_back(), joined(input));
+      }
+      for (const OutletId& each : out_.add_known(node, std::move(inputs))) {
+        mapped_[{id, each.slot}] = each;
+      }
+      // The bodies of attention were made for the facts of its nodes.
+      if (const Attention* attention = attention_.at(id)) {
+        out_.nodes.back().outputs = one_fact(attention->body->fact(attention->body->outputs[0]));
+      }
+      return {};
     }
+    for (const OutletId& input : node.inputs) inputs.push_back(mapped_.at(input));
     RILL_TRY(append(id, node.op, inputs));
     if (node.outputs.size() != 1) return {};
     RILL_ASSIGN(const auto split, split_of(node));
@@ -59,13 +95,21 @@ class LateFront final : public GraphCopy {
     return {};
   }
 
-  /// Return an input of attention, with its front joined last.
-  Result<OutletId> joined(const Node& node, OutletId input) {
-    const auto split = splits_.find(input);
-    if (split == splits_.end()) return mapped_.at(input);
-    found_ = true;
-    const auto& [axis, count, front, rest] = split->second;
-    return add(node, "keys", make_op<ops::Concat>(axis), {front, rest});
+  /// Return a wire that attention reads. If it is an input of attention, its front is joined last.
+  Result<OutletId> joined(OutletId wire) {
+    const auto product = products_.find(wire);
+    if (product == products_.end() || !splits_.contains(wire)) return mapped_.at(wire);
+    // The inputs of attention have the order of the graph, so that those before `wire` are copied.
+    for (const OutletId& input : attention_.at(product->second)->inputs) {
+      if (joined_.contains(wire)) break;
+      const auto split = splits_.find(input);
+      if (split == splits_.end() || joined_.contains(input)) continue;
+      const auto& [axis, count, front, rest] = split->second;
+      RILL_ASSIGN(const OutletId out, add(graph_.node(product->second), "keys",
+                                          make_op<ops::Concat>(axis), {front, rest}));
+      joined_.emplace(input, out);
+    }
+    return joined_.at(wire);
   }
 
   Result<std::optional<Split>> split_of(const Node& node) {
@@ -178,22 +222,25 @@ class LateFront final : public GraphCopy {
     return out[0];
   }
 
+  const AllAttention& attention_;
   std::string_view symbol_;
   bool pads_;
-  bool found_ = false;
   std::vector<char> moving_;  ///< by node: whether it depends on an input of the model
+  std::map<OutletId, int> products_;  ///< the inputs of attention, each with a product
   std::map<OutletId, Split> splits_;
+  std::map<OutletId, OutletId> joined_;
 };
 
 }  // namespace
 
-Result<std::optional<Graph>> join_front_late(const Graph& gathered, std::string_view symbol,
+Result<std::optional<Ready>> join_front_late(const Ready& ready, std::string_view symbol,
                                              bool pads) {
-  const auto attends = [](const Node& node) { return attention_of(node) != nullptr; };
-  if (none_of(gathered.nodes, attends)) return std::optional<Graph>();
-  LateFront late(gathered, symbol, pads);
+  if (ready.attention.products.empty()) return std::optional<Ready>();
+  LateFront late(ready.whole, ready.attention, symbol, pads);
   RILL_ASSIGN(Graph joined, late.run());
-  return late.found() ? std::optional(std::move(joined)) : std::nullopt;
+  if (!late.found()) return std::optional<Ready>();
+  AllAttention attention = late.attention(joined);
+  return std::optional(Ready{std::move(joined), std::move(attention)});
 }
 
 }  // namespace rill::pulse

@@ -81,7 +81,7 @@ Result<OutletId> PulsedScores::emit(const PlacedWire& wire) {
 
 Result<OutletId> PulsedScores::emit_one(const PlacedWire& wire) {
   const Node& node = whole_.node(wire.first.node);
-  if (const int i = input_of(whole_, wire.first); i >= 0) return emit_input(i, wire);
+  if (input_of(whole_, wire.first) >= 0) return emit_input(wire);
   if (const TensorPtr constant = constant_of(*node.op)) return around_.konst(node.name, *constant);
   return by_rule(wire);
 }
@@ -96,24 +96,23 @@ Result<OutletId> PulsedScores::by_rule(const PlacedWire& wire) {
   return made_[static_cast<size_t>(wire.first.slot)];
 }
 
-Result<OutletId> PulsedScores::emit_input(int i, const PlacedWire& wire) {
-  const auto found = inputs_.find(wire);
-  if (found == inputs_.end()) return around_.wire(i);
-  const Input& input = found->second;
-  if (input.stream.axis != wire.second.column) {
-    return around_.delay(input.wire, input.stream, layout_.query_delay - input.stream.delay, 0);
+Result<OutletId> PulsedScores::emit_input(const PlacedWire& wire) {
+  const auto& [outlet, stream, front] = inputs_.at(wire);
+  if (!stream) return outlet;
+  if (stream->axis != wire.second.column) {
+    return around_.delay(outlet, *stream, layout_.query_delay - stream->delay, 0);
   }
   ops::Delay kept;
-  kept.axis = input.stream.axis;
-  kept.delay = layout_.key_delay - input.stream.delay;
+  kept.axis = stream->axis;
+  kept.delay = layout_.key_delay - stream->delay;
   kept.overlap = layout_.keys - layout_.key_pulse;
   kept.reserve = layout_.reserve;
-  OutletId passing = input.wire;
+  OutletId passing = outlet;
   if (kept.delay + kept.overlap + kept.reserve != 0) {
     RILL_ASSIGN(passing, around_.add1("delay", make_op<ops::Delay>(kept), {passing}));
   }
-  RILL_ASSIGN(passing, layout_.first.keep(around_, input.wire, input.stream, passing));
-  return behind_front(input.front, input.stream.axis, passing);
+  RILL_ASSIGN(passing, layout_.first.keep(around_, outlet, *stream, passing));
+  return behind_front(front, stream->axis, passing);
 }
 
 /// Prefix the streaming keys with the keys before them.

@@ -26,18 +26,18 @@ class PulsedScores final : public PulseBuilder, private ScoresBuilder {
  public:
   struct Input {
     OutletId wire;
-    StreamFact stream;
+    std::optional<StreamFact> stream;
     OutletId front;  ///< of keys: those before the streaming ones, if there are any
   };
 
-  /// `streaming`: the inputs that stream; `nearest`: the index of distance 0 among those of the
+  /// `inputs`: the pulsed inputs of the body; `nearest`: the index of distance 0 among those of the
   /// whole run, if there are distances.
   PulsedScores(PulseBuilder& around, const Graph& body, const Layout& layout,
-               std::map<PlacedWire, Input> streaming, std::optional<Dim> nearest)
+               std::map<PlacedWire, Input> inputs, std::optional<Dim> nearest)
       : PulseBuilder(around, body),
         around_(around),
         layout_(layout),
-        inputs_(std::move(streaming)),
+        inputs_(std::move(inputs)),
         nearest_(std::move(nearest)) {}
 
   /// Return the pulsed form of weights, or of the values that they multiply.
@@ -113,7 +113,7 @@ class PulsedScores final : public PulseBuilder, private ScoresBuilder {
   Status mixed() const;
   Result<OutletId> emit(const PlacedWire& wire);
   Result<OutletId> emit_one(const PlacedWire& wire);
-  Result<OutletId> emit_input(int i, const PlacedWire& wire);
+  Result<OutletId> emit_input(const PlacedWire& wire);
   Result<OutletId> by_rule(const PlacedWire& wire);
   ops::PulseRange range(int64_t start, int64_t step, bool row) const;
   Result<OutletId> positions(int64_t start, int64_t step, bool row);

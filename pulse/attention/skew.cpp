@@ -19,7 +19,9 @@ Result<Facts> RelativeShift::infer(FactSpan in) const {
   return one_fact(std::move(out));
 }
 
-Course RelativeShift::course() const { return {.form = Course::Form::kShifted}; }
+Course RelativeShift::course() const {
+  return {.form = Course::Form::kShifted, .past_only = past_only};
+}
 
 /// Row i of the output is row i of the input from element T - 1 - i on.
 Status RelativeShift::eval(EvalCtx& ctx) const {

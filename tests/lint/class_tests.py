@@ -25,9 +25,8 @@ MOST = {
     "ops/nn": 15,
     "ops/quant": 9,
     "ops/signal": 3,
-    "ops/stream": 1,
     "pulse": 2,
-    "pulse/attention": 4,
+    "pulse/attention": 1,
     "pulse/before": 5,
     "transforms": 25,
 }
