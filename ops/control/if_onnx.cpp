@@ -8,7 +8,7 @@
 namespace rill::ops {
 namespace {
 
-/// What an open condition depends on, and how to decide it.
+/// The cause of an open condition, and its remedy.
 struct Decides {
   std::string cause;
   std::string remedy;
