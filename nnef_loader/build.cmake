@@ -23,6 +23,7 @@ rill_library(rill_nnef SMALL
     build/statements.cpp
     build/stdlib.cpp
     build/streaming.cpp
+    build/taken.cpp
     build/values.cpp
     build/whole_call.cpp
     build/writer.cpp

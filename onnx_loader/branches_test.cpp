@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "onnx_loader/load.h"
 #include "onnx_loader/test_file.h"
@@ -68,6 +69,65 @@ TEST(Branches, OfDifferentExtentsHaveToBeDecided) {
   EXPECT_NE(text.find("one branch is for S/4 == 1, the other for S/8 == 1"), std::string::npos)
       << text;
   EXPECT_NE(text.find("--constantize"), std::string::npos) << text;
+}
+
+/// Return x [S, 3] with one more row where a comparison of S with 8 holds.
+Message one_row_more_where(const std::string& comparison) {
+  GraphParts then;
+  then.nodes = {node_of("Concat", {"x", "row"}, {"t"}, {integer_attribute("axis", 0)})};
+  then.outputs = {value_info("t", {-1, 3})};
+  GraphParts otherwise;
+  otherwise.nodes = {node_of("Identity", {"x"}, {"e"})};
+  otherwise.outputs = {value_info("e", {-1, 3})};
+  GraphParts parts;
+  parts.inputs = {value_info("x", {-1, 3}, {"S"})};
+  parts.outputs = {value_info("y", {-1, 3})};
+  parts.initializers = {tensor_of_integers("eight", {1}, {8}),
+                        tensor_of_floats("row", {1, 3}, {7, 7, 7})};
+  parts.nodes = {node_of("Shape", {"x"}, {"n"}, {integer_attribute("end", 1)}),
+                 node_of(comparison, {"n", "eight"}, {"c"}),
+                 branches(then, otherwise, "c", "y")};
+  return model_of(parts);
+}
+
+struct Comparison {
+  const char* name;
+  bool (*holds)(int64_t size);
+};
+
+constexpr Comparison kComparisons[] = {
+    {"Greater", [](int64_t n) { return n > 8; }},
+    {"GreaterOrEqual", [](int64_t n) { return n >= 8; }},
+    {"Less", [](int64_t n) { return n < 8; }},
+    {"LessOrEqual", [](int64_t n) { return n <= 8; }},
+    {"Equal", [](int64_t n) { return n == 8; }}};
+
+TEST(Branches, OfASizeNameItsSymbolAndTheRemedy) {
+  for (const Comparison& each : kComparisons) {
+    const Message model = one_row_more_where(each.name);
+    const auto graph = load_memory(model.span(), {ops::op_table(), ops::onnx_table()});
+    ASSERT_FALSE(graph.ok()) << each.name;
+    const std::string text = graph.error().to_string();
+    EXPECT_NE(text.find("which one runs depends on S"), std::string::npos) << text;
+    EXPECT_NE(text.find("--set S="), std::string::npos) << text;
+    EXPECT_NE(text.find("--assert"), std::string::npos) << text;
+    EXPECT_EQ(text.find("data"), std::string::npos) << text;
+  }
+}
+
+TEST(Branches, OfASizeAreChosenWhereItIsKnown) {
+  for (const Comparison& each : kComparisons) {
+    const Message model = one_row_more_where(each.name);
+    for (const int64_t size : {1, 7, 8, 9, 200}) {
+      LoadOptions options;
+      const std::vector<std::string> assertions = {str_cat("S == ", size)};
+      options.assertions = assertions;
+      const auto graph = load_memory(model.span(), {ops::op_table(), ops::onnx_table()}, options);
+      ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+      EXPECT_EQ(graph->fact(graph->outputs[0]).dim(0), Dim(size + (each.holds(size) ? 1 : 0)))
+          << each.name << " at " << size;
+    }
+  }
 }
 
 /// Frames 0 to S - 4 and 4 to S of x [S, 3], side by side, as exporters write stacked frames.

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "core/base/splitmix.h"
+#include "nnef_loader/load.h"
 #include "onnx_loader/test_run.h"
 #include "ops/math/test_support.h"
+#include "ops/op_table.h"
 
 namespace rill::onnx {
 namespace {
@@ -259,6 +261,33 @@ TEST(DrawnSizes, AreThoseOfNumPyOrRefused) {
   }
   EXPECT_GT(right, 2000);
   EXPECT_LT(3 * refused_long_ones, long_ones);
+}
+
+TEST(DrawnSizes, AreThoseOfNumPyOrRefusedAfterTheyWereWritten) {
+  nnef::SaveOptions options;
+  options.read_back = ops::op_table();
+  int right = 0;
+  int refused = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const DrawnModel drawn(seed);
+    const auto graph = loaded(drawn.model());
+    if (!graph.ok()) continue;
+    const auto again = nnef::read_back(*graph, options);
+    if (!again.ok()) continue;
+    for (const int64_t rows : {1, 2, 5, 13, 45}) {
+      Rows x;
+      for (int64_t i = 0; i < 3 * rows; ++i) x.push_back(static_cast<float>(i + 1));
+      const auto out = ops::test::run(*again, {ops::test::f32({rows, 3}, x)});
+      refused += !out.ok();
+      if (!out.ok()) continue;
+      ++right;
+      const auto values = out->front().values<float>();
+      EXPECT_EQ(Rows(values.begin(), values.end()), drawn.expected(rows))
+          << "seed " << seed << " at " << rows << ": " << drawn.text();
+    }
+  }
+  EXPECT_GT(right, 600);
+  EXPECT_GT(refused, 50);
 }
 
 }  // namespace

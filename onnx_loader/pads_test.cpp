@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "core/graph/written.h"
@@ -49,6 +51,47 @@ TEST(NegativePads, AreRefusedBeyondTheAxis) {
   EXPECT_NE(refused(model_of(parts)).find("cut more than the 10 entries of axis 0"),
             std::string::npos)
       << refused(model_of(parts));
+}
+
+/// Return x [S, 3] padded by as many rows of 7 as x[cut:] has.
+Message padded_by_the_rest(int64_t cut, bool before) {
+  GraphParts parts;
+  parts.inputs = {value_info("x", {-1, 3}, {"S"})};
+  parts.outputs = {value_info("y", {-1, 3})};
+  parts.initializers = {tensor_of_integers("cut", {1}, {cut}),
+                        tensor_of_integers("far", {1}, {int64_t{1} << 60}),
+                        tensor_of_integers("none", {1}, {0}), tensor_of_floats("v", {}, {7})};
+  std::vector<std::string> amounts(4, "none");
+  amounts[before ? 0 : 2] = "n";
+  parts.nodes = {node_of("Slice", {"x", "cut", "far"}, {"rest"}),
+                 node_of("Shape", {"rest"}, {"n"}, {integer_attribute("end", 1)}),
+                 node_of("Concat", amounts, {"pads"}, {integer_attribute("axis", 0)}),
+                 node_of("Pad", {"x", "pads", "v"}, {"y"})};
+  return model_of(parts);
+}
+
+// onnxruntime adds no rows where x[cut:] is empty. Where rill refuses, it names the file's node.
+TEST(OpenPads, ByTheLengthOfASliceAreRightOrNameTheNode) {
+  for (const int64_t cut : {1, 3, 40}) {
+    for (const bool before : {false, true}) {
+      const auto graph = loaded(padded_by_the_rest(cut, before));
+      ASSERT_TRUE(graph.ok()) << graph.error().to_string();
+      for (const int64_t size : {1, 2, 3, 5, 39, 40, 60}) {
+        const auto bound = graph->with_symbol("S", Dim(size));
+        const std::vector<float> own = rows(size, 1);
+        std::vector<float> want = rows(std::max<int64_t>(0, size - cut), 7);
+        want.insert(before ? want.end() : want.begin(), own.begin(), own.end());
+        if (bound.ok()) {
+          EXPECT_EQ(run_on(padded_by_the_rest(cut, before), own), want) << cut << " " << size;
+          continue;
+        }
+        EXPECT_LT(size, cut);
+        EXPECT_EQ(bound.error().node, "y");
+        EXPECT_NE(bound.error().hint.find("Give more of S"), std::string::npos)
+            << bound.error().to_string();
+      }
+    }
+  }
 }
 
 // Places count elements from the first plane on, so only those in later planes depend on the length

@@ -102,6 +102,28 @@ TEST(Sizes, OfAFileCountNothingBackwards) {
   EXPECT_EQ(run_on(model_of(parts), rows(2)), std::vector<float>());
 }
 
+// As NumPy has it, x[first:n] is empty where n is the length of an empty slice.
+TEST(Sizes, EndSlicesWhereTheyCountFewerThanNone) {
+  for (const int64_t cut : {1, 3, 40}) {
+    for (const int64_t first : {0, 2}) {
+      GraphParts parts = parts_of_rows();
+      parts.outputs = {value_info("y", {-1, 3})};
+      parts.initializers.push_back(tensor_of_integers("cut", {1}, {cut}));
+      parts.initializers.push_back(tensor_of_integers("first", {1}, {first}));
+      parts.nodes.push_back(node_of("Slice", {"x", "cut", "n"}, {"part"}));
+      parts.nodes.push_back(
+          node_of("Shape", {"part"}, {"rest"}, {integer_attribute("end", 1)}));
+      parts.nodes.push_back(node_of("Slice", {"x", "first", "rest"}, {"y"}));
+      for (const int64_t size : {1, 2, 3, 4, 5, 39, 40, 41, 60}) {
+        const int64_t end = std::max<int64_t>(0, size - cut);
+        std::vector<float> want = rows(std::max(first, end));
+        want.erase(want.begin(), want.begin() + 3 * first);
+        EXPECT_EQ(run_on(model_of(parts), rows(size)), want) << cut << " " << first << " " << size;
+      }
+    }
+  }
+}
+
 /// Return a U-Net of means over `strides` rows, repeated back level by level and joined to the rows
 /// of that level.
 Message joined_skips(const std::vector<int64_t>& strides) {

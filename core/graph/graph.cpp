@@ -423,9 +423,15 @@ Status check_numbers(const SymbolScope& scope, std::string_view symbol, const Di
     const bool known = counted.is_const() && (real.is_const() || !real.valid());
     if (!known || counted == real) continue;
     const bool wraps = *counted.to_int() > INT32_MAX || *counted.to_int() < INT32_MIN;
-    return fail(Code::kShape, "the node reads the number ", each.counted, " of lengths, which is ",
-                counted, " with ", symbol, "=", by, ", but ",
-                real.valid() ? real.to_string() : "undefined", " as the file computes it")
+    const std::string found = real.valid() ? real.to_string() : "undefined";
+    Status status =
+        each.counted.is_const()
+            ? fail(Code::kShape, "the node takes the number ", each.real, " of lengths for ",
+                   each.counted, ", but it is ", found, " with ", symbol, "=", by)
+            : fail(Code::kShape, "the node reads the number ", each.counted,
+                   " of lengths, which is ", counted, " with ", symbol, "=", by, ", but ", found,
+                   " as the file computes it");
+    return std::move(status)
         .in_node(each.node, each.op)
         .hint(wraps ? str_cat("Give less of ", symbol, ": the file computes it in 32 bits")
                     : str_cat("Give more of ", symbol,
@@ -473,7 +479,13 @@ Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
     OpPtr op = each.op->with_symbol(symbol, by);
     const bool written_with_symbol = op != nullptr;
     if (!op) op = each.op;
-    RILL_ASSIGN(mapped[i], out.add_folded(each.name, std::move(op), node_inputs, each.line));
+    auto made = out.add_folded(each.name, std::move(op), node_inputs, each.line);
+    if (!made.ok()) {
+      // A number that is counted wrong there is the cause, and names a node of the file.
+      RILL_TRY(check_numbers(scope, symbol, by));
+      return made.take_status();
+    }
+    mapped[i] = std::move(made).value();
     if (mapped[i].size() == each.outputs.size()) {
       check.look_at(each, out, mapped[i], written_with_symbol);
     }

@@ -1,4 +1,5 @@
 #include "nnef_loader/build/builder.h"
+#include "nnef_loader/build/taken.h"
 #include "nnef_loader/properties.h"
 
 namespace rill::nnef {
@@ -78,7 +79,7 @@ Status read_properties(const Document& document, const Builder& builder, Graph* 
     }
     auto value = property_value(pair->items[1], empty);
     if (!value.ok()) {
-      if (describes_streams(key->value)) {
+      if (describes_streams(key->value) || key->value == kTakenKey) {
         return placed(
             fail(Code::kParse, "property \"", key->value, "\": ", value.error().message));
       }
@@ -89,6 +90,12 @@ Status read_properties(const Document& document, const Builder& builder, Graph* 
   }
   Status applied = set_properties(std::move(properties), graph);
   if (!applied.ok()) return placed(std::move(applied));
+  if (const auto taken = graph->properties.find(std::string(kTakenKey));
+      taken != graph->properties.end()) {
+    Status read = take_texts(taken->second, &graph->scope);
+    if (!read.ok()) return placed(std::move(read));
+    graph->properties.erase(taken);
+  }
   // The name of the graph, if the graph's line could not hold it.
   const auto name = graph->properties.find(std::string(kGraphNameKey));
   if (name == graph->properties.end() || name->second.dtype() != DType::kString ||

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/search.h"
+#include "core/dim/lines.h"
 #include "core/dim/pattern.h"
 #include "core/graph/course.h"
 #include "nnef_loader/build/builder.h"
@@ -18,9 +19,11 @@ bool always_equal(const Dim& a, const Dim& b) {
   apart.collect_symbols(&symbols);
   if (!apart.valid() || symbols.size() != 1) return false;
   // Most expressions that differ do so at small sizes, which are quick to try.
-  for (int64_t size = 0; size < 4; ++size) {
+  constexpr int64_t kSmall = 64;
+  for (int64_t size = 0; size < kSmall; ++size) {
     if (apart.eval(symbols[0], size).value_or(0) != 0) return false;
   }
+  if (never_negative(apart) && never_negative(-apart)) return true;
   const auto pattern = DimPattern::of(apart, symbols[0]);
   if (!pattern.ok()) return false;
   const auto least = pattern->least(0);
@@ -119,6 +122,21 @@ std::vector<Course> cuts_of(const Graph& graph, OutletId result, std::span<const
   return out;
 }
 
+/// Return the slices, last first, that alone make a result from one of a call's wires; nothing if
+/// other nodes take part.
+std::optional<std::vector<Course>> only_cuts_of(const Graph& graph, OutletId result,
+                                                std::span<const OutletId> wires) {
+  std::vector<Course> out;
+  while (result.valid() && std::find(wires.begin(), wires.end(), result) == wires.end()) {
+    const Node& node = graph.node(result.node);
+    const Course course = node.op->course();
+    if (!course.is(Course::Form::kCut) || node.inputs.empty()) return std::nullopt;
+    out.push_back(course);
+    result = node.inputs[0];
+  }
+  return result.valid() && !out.empty() ? std::optional(std::move(out)) : std::nullopt;
+}
+
 }  // namespace
 
 /// Follow a call that counts from a constant up to a length. Its elements are right if its length
@@ -146,11 +164,40 @@ bool RealSizes::follow_places(Target* target, const SizesCall& call) {
   return true;
 }
 
+/// Follow a call that slices by numbers that are counted wrong. A slice is empty wherever it ends
+/// before it begins, so only other ends matter.
+bool RealSizes::follow_ends(Target* target, const SizesCall& call) {
+  Graph& graph = target->graph;
+  if (!call.again || call.outlets.size() != 1) return false;
+  const auto own = only_cuts_of(graph, call.outlets[0], call.wires);
+  if (!own) return false;
+  Target beside;
+  const auto outlets = repeat(target, call, Sizes::kReal, &beside);
+  if (!outlets.ok() || outlets->size() != 1) return false;
+  const std::vector<OutletId> wires = beside.graph.inputs;
+  const auto real = only_cuts_of(beside.graph, outlets->front(), wires);
+  if (!real || own->size() != real->size()) return false;
+  refresh(graph.scope);
+  for (size_t i = 0; i < own->size(); ++i) {
+    const Course& a = (*own)[i];
+    const Course& b = (*real)[i];
+    if (a.axis() != b.axis() || !(*a.begin == *b.begin) || !is_length(*a.begin)) return false;
+  }
+  const Reader reader{call.node, call.op};
+  for (size_t i = 0; i < own->size(); ++i) {
+    const Dim& begin = *(*own)[i].begin;
+    const Dim counted = max(begin, *(*own)[i].end);
+    const Dim end = max(begin, *(*real)[i].end);
+    take_number(&graph, counted, end, reader);
+  }
+  return true;
+}
+
 /// Follow a call that slices. The scope assumes that extents are at least 0, and may simplify the
 /// ends of slices accordingly. Sizes at which that changes an end are refused.
 void RealSizes::follow_cuts(Target* target, const SizesCall& call) {
   Graph& graph = target->graph;
-  if (!call.again || call.outlets.size() != 1 || graph.scope.extents().empty()) return;
+  if (!call.again || call.outlets.size() != 1 || !presumes(graph.scope)) return;
   const std::vector<Course> own = cuts_of(graph, call.outlets[0], call.wires);
   const bool is_input =
       std::find(call.wires.begin(), call.wires.end(), call.outlets[0]) != call.wires.end();
@@ -174,11 +221,26 @@ void RealSizes::follow_cuts(Target* target, const SizesCall& call) {
   }
 }
 
+/// Return whether the scope assumes of an extent that may be negative that it is at least 0.
+bool RealSizes::presumes(const SymbolScope& scope) {
+  const auto& extents = scope.extents();
+  if (extents.empty()) return false;
+  refresh(scope);
+  if (extents.size() < extents_) {
+    presumed_.clear();
+    extents_ = 0;
+  }
+  for (; extents_ < extents.size(); ++extents_) {
+    const Dim& extent = extents[extents_].non_negative.front();
+    if (!is_length(extent)) presumed_.push_back(extent);
+  }
+  return !presumed_.empty();
+}
+
 /// Record the extents that the scope assumes to be at least 0.
 void RealSizes::take_extents(Graph* graph, const Reader& reader) {
-  const std::vector<SymbolScope::Assertion> extents = graph->scope.extents();
-  for (const SymbolScope::Assertion& each : extents) {
-    const Dim& extent = each.non_negative.front();
+  if (!presumes(graph->scope)) return;
+  for (const Dim& extent : std::vector(presumed_)) {
     take_number(graph, extent, max(Dim(0), extent), reader);
   }
 }
@@ -211,14 +273,16 @@ std::map<OutletId, OutletId> RealSizes::follow(Target* target, const SizesCall& 
   const auto is_known = [&](OutletId wire) { return wire.valid() && graph.fact(wire).konst; };
   const bool known = !call.outlets.empty() && all_of(call.outlets, is_known);
   // The scope assumes that extents are at least 0, which may have decided some numbers.
-  const bool decides = known && !graph.scope.extents().empty();
+  const bool decides = known && presumes(graph.scope);
   const auto matters = [&](OutletId wire) {
     if (!wire.valid()) return false;
     if (is_known(wire) && graph.fact(wire).dtype == DType::kDim && decides) return true;
     return (known || is_known(wire)) && differs(&graph, wire);
   };
+  const bool any = any_of(call.wires, matters);
+  if (any && !known && follow_ends(target, call)) return out;
   if (!known) follow_cuts(target, call);
-  if (none_of(call.wires, matters)) return out;
+  if (!any) return out;
   if (known && call.again) {
     const auto real = real_results(target, call);
     const auto is_there = [](const TensorPtr& value) { return value != nullptr; };
@@ -249,6 +313,7 @@ void RealSizes::refresh(const SymbolScope& scope) {
   if (scope.assertions().size() == assertions_ && scope_.symbols() == scope.symbols()) return;
   scope_ = scope.without_extents();
   assertions_ = scope.assertions().size();
+  forget();
   for (const Dim& length : ensured_) scope_.take_as_extent(length);
 }
 
@@ -291,12 +356,12 @@ void RealSizes::follow_up_to(Graph* graph, int node) {
 
 /// Return whether a node computes no new extent: if the extents of its inputs are right, so are
 /// those of its outputs.
-bool RealSizes::counts_right(const Graph& graph, const Node& node) const {
+bool RealSizes::counts_right(const Graph& graph, const Node& node) {
   if (node.op->course().is(Course::Form::kCut)) return false;
   const auto is_known = [&](const Dim& extent) {
     const auto has_it = [&](OutletId input) { return contains(graph.fact(input).shape, extent); };
     if (any_of(node.inputs, has_it)) return true;
-    return graph.scope.extents().empty() && scope_.proves_non_negative(extent);
+    return !presumes(graph.scope) && is_length(extent);
   };
   return all_of(node.outputs, [&](const Fact& fact) { return all_of(fact.shape, is_known); });
 }
@@ -333,7 +398,7 @@ RealSizes::FactsPtr RealSizes::real_facts(Graph* graph, const Node& node) {
     for (int axis = 0; facts && axis < in.back().rank(); ++axis) {
       const Dim& counted = graph->fact(input).dim(axis);
       const Dim& real = in.back().dim(axis);
-      shifted |= !(real == counted) && !(real == scope_.simplify(max(Dim(0), counted)));
+      shifted |= !(real == counted) && !(real == at_least_0(counted));
     }
   }
   if (!differ && counts_right(*graph, node)) return nullptr;
@@ -375,21 +440,52 @@ RealSizes::FactsPtr RealSizes::as_made(const Node& node, Facts facts) {
   return nullptr;
 }
 
+/// Forget what depends on the scope.
+void RealSizes::forget() {
+  clamped_.clear();
+  lengths_.clear();
+  from_0_.clear();
+}
+
+/// Return an extent, or 0 where it counts below.
+Dim RealSizes::at_least_0(const Dim& counted) {
+  if (is_length(counted)) return counted;
+  const auto [at, fresh] = from_0_.try_emplace(counted.to_string());
+  if (fresh) at->second = scope_.simplify(max(Dim(0), counted));
+  return at->second;
+}
+
+/// Return whether an expression is at least 0 at all sizes.
+bool RealSizes::is_length(const Dim& dim) {
+  if (const auto number = dim.to_int()) return *number >= 0;
+  if (!dim.valid()) return false;
+  const auto [at, fresh] = lengths_.try_emplace(dim.to_string(), false);
+  if (fresh) at->second = never_negative(dim) || scope_.proves_non_negative(dim);
+  return at->second;
+}
+
 Dim RealSizes::real_extent(const Dim& inferred, const Dim& counted) {
+  if (inferred == counted && is_length(counted)) return counted;
+  if (inferred.is_const() || !inferred.valid()) return clamped_extent(inferred, counted);
+  const std::pair key(inferred.to_string(), counted.to_string());
+  if (const auto at = clamped_.find(key); at != clamped_.end()) return at->second;
+  return clamped_[key] = clamped_extent(inferred, counted);
+}
+
+/// Return an extent that is 0 where the inferred one counts below.
+Dim RealSizes::clamped_extent(const Dim& inferred, const Dim& counted) {
   Dim real = scope_.simplify(inferred);
-  if (real.valid() && !scope_.proves_non_negative(real)) {
-    real = scope_.simplify(max(Dim(0), real));
-  }
+  if (real.valid() && !is_length(real)) real = scope_.simplify(max(Dim(0), real));
   return real == counted ? counted : shorter(real, counted);
 }
 
 /// Return the counted extent, or 0 where that is negative, if this always equals the real one.
 Dim RealSizes::shorter(const Dim& real, const Dim& counted) {
-  if (!real.valid() || real.is_const() || real == max(Dim(0), counted)) return real;
+  if (!real.valid() || real.is_const()) return real;
+  if (real == max(Dim(0), counted)) return is_length(counted) ? counted : real;
   const auto [at, fresh] = short_.try_emplace({real.to_string(), counted.to_string()}, real);
   if (!fresh) return at->second;
-  const Dim clamped = scope_.simplify(max(Dim(0), counted));
-  for (const Dim& each : {counted, clamped}) {
+  for (const Dim& each : {counted, at_least_0(counted)}) {
     if (each.valid() && always_equal(real, each)) {
       at->second = each;
       break;
@@ -402,7 +498,7 @@ void RealSizes::clamp(Graph* graph, OutletId input) {
   follow_up_to(graph, input.node);
   Fact real = graph->fact(input);
   for (Dim& extent : real.shape) {
-    if (!scope_.proves_non_negative(extent)) extent = max(Dim(0), extent);
+    if (!is_length(extent)) extent = max(Dim(0), extent);
   }
   if (real.shape == graph->fact(input).shape) return;
   made_[static_cast<size_t>(input.node)] = std::make_unique<const Facts>(one_fact(std::move(real)));
@@ -412,12 +508,14 @@ void RealSizes::take_number(Graph* graph, const Dim& counted, const Dim& real,
                             const Reader& reader) {
   if (counted == real) return;
   refresh(graph->scope);
+  if (real == max(Dim(0), counted) && is_length(counted)) return;
   const Dim known = scope_.simplify(real);
   if (counted == known) return;
   graph->scope.take_number({counted, real, std::string(reader.node), std::string(reader.op)});
   if (known == max(Dim(0), counted)) {
     ensured_.push_back(counted);
     scope_.take_as_extent(counted);
+    forget();
   }
 }
 

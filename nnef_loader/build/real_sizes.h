@@ -77,23 +77,35 @@ class RealSizes {
   static Result<std::vector<OutletId>> repeat(Target* target, const SizesCall& call, Sizes sizes,
                                               Target* beside);
   bool follow_places(Target* target, const SizesCall& call);
+  bool follow_ends(Target* target, const SizesCall& call);
   void follow_cuts(Target* target, const SizesCall& call);
   static Result<std::vector<TensorPtr>> real_results(Target* target, const SizesCall& call);
   void follow_up_to(Graph* graph, int node);
   FactsPtr real_facts(Graph* graph, const Node& node);
   bool clamp_to(const Node& node, Facts* facts);
   static FactsPtr as_made(const Node& node, Facts facts);
-  bool counts_right(const Graph& graph, const Node& node) const;
+  bool counts_right(const Graph& graph, const Node& node);
+  bool is_length(const Dim& dim);
+  Dim at_least_0(const Dim& counted);
   Dim real_extent(const Dim& inferred, const Dim& counted);
+  Dim clamped_extent(const Dim& inferred, const Dim& counted);
   Dim shorter(const Dim& real, const Dim& counted);
   void take_number(Graph* graph, const Dim& counted, const Dim& real, const Reader& reader);
   void take_extents(Graph* graph, const Reader& reader);
+  bool presumes(const SymbolScope& scope);
   void refresh(const SymbolScope& scope);
+  void forget();
 
   std::vector<FactsPtr> made_;  ///< by node; null where the graph counts right
   std::map<OutletId, TensorPtr> values_;
   std::set<OutletId> of_32_bits_;
   std::map<std::pair<std::string, std::string>, Dim> short_;  ///< by real and counted extent
+  /// Results of `clamped_extent` in `scope_`, by its arguments.
+  std::map<std::pair<std::string, std::string>, Dim> clamped_;
+  std::map<std::string, bool> lengths_;  ///< results of `is_length` in `scope_`
+  std::map<std::string, Dim> from_0_;    ///< results of `at_least_0` in `scope_`
+  std::vector<Dim> presumed_;  ///< extents of the graph's scope that may be negative
+  size_t extents_ = 0;         ///< of the graph's scope, of which `presumed_` holds some
   SymbolScope scope_;          ///< only assumptions that some check ensures
   size_t assertions_ = 0;      ///< of the graph's scope when `scope_` was made
   std::vector<Dim> ensured_;   ///< lengths that are at least 0 wherever the graph is used

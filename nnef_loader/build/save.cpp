@@ -11,6 +11,7 @@
 #include "nnef_loader/build/builder.h"
 #include "nnef_loader/build/literals.h"
 #include "nnef_loader/build/load_entries.h"
+#include "nnef_loader/build/taken.h"
 #include "nnef_loader/build/writer.h"
 #include "nnef_loader/properties.h"
 #include "nnef_loader/syntax/printer.h"
@@ -132,6 +133,9 @@ std::string properties_text(const Graph& graph, SavedDocument* document) {
   // A name that the graph's line cannot hold becomes a property.
   if (!document->options.extended_identifiers && mangled(graph.name) != graph.name) {
     properties.insert_or_assign(std::string(kGraphNameKey), Tensor::scalar(graph.name));
+  }
+  if (auto taken = taken_texts(graph.scope, document->symbols)) {
+    properties.insert_or_assign(std::string(kTakenKey), std::move(*taken));
   }
   for (const auto& [key, value] : properties) {
     if (key == kWriterKey || key == kFormatKey) continue;

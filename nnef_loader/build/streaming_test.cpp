@@ -51,6 +51,31 @@ void expect_written_back(const Graph& graph, const std::string& list) {
       << *text;
 }
 
+TEST(Numbers, OfAFileAreRefusedWhereTheyAreCountedWrong) {
+  const std::string numbers = R"x(("rill.numbers", ["-3+S", "max(-3+S, 0)", "y", "Mul"]))x";
+  const Graph graph = loaded(load_text(
+      str_cat("version 1.0; extension tract_registry tract_core; extension tract_symbol S;"
+              "fragment tract_core_properties() -> (properties: (string, tensor<scalar>)[])"
+              "{ properties = [", numbers,
+              "]; } graph network(x) -> (x) { x = tract_core_external(shape = [S], "
+              "datum_type = 'f32'); }")));
+  EXPECT_TRUE(graph.properties.empty());
+  expect_written_back(graph, numbers);
+  EXPECT_TRUE(graph.with_symbol("S", Dim(3)).ok());
+  const auto few = graph.with_symbol("S", Dim(2));
+  ASSERT_FALSE(few.ok());
+  EXPECT_EQ(few.error().node, "y");
+}
+
+TEST(Numbers, OfADamagedFileAreRefused) {
+  for (const char* list : {R"(["S", "S", "y"])", R"(["S +", "S", "y", "Mul"])", "[1, 2, 3, 4]"}) {
+    const auto graph = load_properties(str_cat("(\"rill.numbers\", ", list, ")"));
+    ASSERT_FALSE(graph.ok()) << list;
+    EXPECT_EQ(graph.error().code, Code::kParse);
+    EXPECT_NE(graph.error().message.find("rill.numbers"), std::string::npos);
+  }
+}
+
 TEST(Streaming, OfAFileByTractIsReadAndWrittenBack) {
   const Graph graph = loaded(load_properties(kOfTract));
   ASSERT_TRUE(graph.streaming);

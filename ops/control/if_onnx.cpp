@@ -1,13 +1,51 @@
 // Reads ONNX's If.
 
 #include "core/graph/onnx.h"
+#include "core/graph/walk.h"
 #include "ops/math/numpy.h"
 #include "ops/math/select.h"
 
 namespace rill::ops {
 namespace {
 
-/// Compute both branches, and select their outputs by a data-dependent condition.
+/// The cause of an open condition, and its remedy.
+struct Decides {
+  std::string cause;
+  std::string remedy;
+};
+
+/// Return the symbols in the constants before a wire; nothing if inputs are among them.
+std::vector<std::string> symbols_before(const Graph& graph, OutletId wire) {
+  std::vector<std::string> symbols;
+  bool reads_inputs = false;
+  any_before(graph, wire, [&](int id) {
+    const Node& node = graph.node(id);
+    reads_inputs |= source_of(*node.op) != nullptr;
+    for (const Fact& fact : node.outputs) {
+      if (!fact.konst || fact.konst->dtype() != DType::kDim) continue;
+      for (const Dim& number : fact.konst->values<Dim>()) number.collect_symbols(&symbols);
+    }
+    return reads_inputs;
+  });
+  return reads_inputs ? std::vector<std::string>() : symbols;
+}
+
+Decides what_decides(const Graph& graph, OutletId condition) {
+  const std::vector<std::string> symbols = symbols_before(graph, condition);
+  if (symbols.empty()) {
+    return {"data", "--constantize NAME=VALUE for the input that it depends on"};
+  }
+  std::string names;
+  std::string sets;
+  for (const std::string& symbol : symbols) {
+    names += str_cat(names.empty() ? "" : " and ", symbol);
+    sets += str_cat(sets.empty() ? "" : " ", "--set ", symbol, "=NUMBER");
+  }
+  return {names, str_cat(sets, ", or --assert a range where the condition does not change, as in "
+                               "--assert '", symbols[0], " >= 16'")};
+}
+
+/// Compute both branches, and select their outputs by a condition that is open.
 Result<Value> select_branches(OnnxCtx& ctx, OutletId condition, const std::vector<OutletId>& then,
                               const std::vector<OutletId>& otherwise) {
   std::vector<Value> out;
@@ -15,9 +53,10 @@ Result<Value> select_branches(OnnxCtx& ctx, OutletId condition, const std::vecto
     const Fact& a = ctx.fact(then[i]);
     const Fact& b = ctx.fact(otherwise[i]);
     if (!a.same_type(b)) {
+      const Decides decides = what_decides(ctx.graph(), condition);
       return fail(Code::kUnsupported, "the branches give ", a, " and ", b,
-                  ", and which one runs depends on data")
-          .hint("Decide it: --constantize NAME=VALUE for the input that it depends on");
+                  ", and which one runs depends on ", decides.cause)
+          .hint(str_cat("Decide it: ", decides.remedy));
     }
     RILL_ASSIGN(const OutletId truth, with_rank(ctx, condition, a.rank()));
     RILL_ASSIGN(const OutletId wire, ctx.add1(make_op<Select>(), {truth, then[i], otherwise[i]}));
@@ -76,9 +115,9 @@ Result<Value> conditional(OnnxCtx& ctx) {
     return Value::of_wires(outlets);
   }
   const auto decide = [&](Status status) {
-    return std::move(status).hint(
-        "Which branch runs depends on data, so that both have to. Decide it: "
-        "--constantize NAME=VALUE for the input that it depends on");
+    const Decides by = what_decides(ctx.graph(), condition);
+    return std::move(status).hint(str_cat("Which branch runs depends on ", by.cause,
+                                          ", so that both have to. Decide it: ", by.remedy));
   };
   const size_t before = ctx.graph().scope.assertions().size();
   auto then = ctx.branch("then_branch");
