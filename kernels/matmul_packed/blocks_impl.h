@@ -87,7 +87,8 @@ struct TileRows {
 };
 
 /// Add the products of kRows rows and `count` values of k, unpacked in registers, to `sums`,
-/// [rows][columns]. The blocks of the first panel begin at `panel`. kKeep: leave the floats in `run`.
+/// [rows][columns]. The blocks of the first panel begin at `panel`. With kKeep, `run` receives the
+/// floats.
 template <class Arch, class Values, int kRows, int kPanels, bool kKeep>
 [[gnu::noinline]] void add_blocks(const BlockProduct& product, const TileRows& rows,
                                   const std::byte* panel, int64_t count, float* sums,

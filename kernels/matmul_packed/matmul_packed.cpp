@@ -213,7 +213,7 @@ void pack_words(int64_t nr, int64_t lane, const Block& block, int64_t count,
 }
 
 /// Pack the values of a block for vectors of eight columns, in the layout of `Q4Bytes` in
-/// blocks_impl.h: each value plus 8.
+/// values_impl.h: each value plus 8.
 void pack_bytes(int64_t nr, int64_t lane, const Block& block, int64_t count,
                 std::byte* to) RILL_NONBLOCKING {
   const int64_t half = lane % 8 / 4, within = lane % 4 * 2 + lane / 8;

@@ -148,7 +148,8 @@ constexpr PackedTiles<Arch> packed_tiles() {
     const int fit = Ops<Arch>::kRegisters / 2 / (rows * kPanelVecs<Arch>);
     return fit < 1 ? 1 : fit < wanted ? fit : wanted;
   };
-  constexpr int kOne = most(1, Values::kBits == 4 ? 2 : 4), kTwo = most(2, Values::kBits == 16 ? 4 : 2);
+  constexpr int kOne = most(1, Values::kBits == 4 ? 2 : 4);
+  constexpr int kTwo = most(2, Values::kBits == 16 ? 4 : 2);
   PackedTiles<Arch> t;
   t.wide[1] = few_tile<Arch, Values, 1, kOne>();
   t.narrow[1] = few_tile<Arch, Values, 1, 1>();
