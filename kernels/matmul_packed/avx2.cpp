@@ -1,5 +1,4 @@
-#include "kernels/matmul_packed/blocks_impl.h"
-#include "kernels/matmul_packed/f16_impl.h"
+#include "kernels/matmul_packed/runs_impl.h"
 
 namespace rill::kernels {
 
@@ -8,7 +7,7 @@ void matmul_q4_0_avx2(const MatmulPackedArgs& args) noexcept {
 }
 
 void matmul_f16_avx2(const MatmulPackedArgs& args) noexcept {
-  matmul_f16<Avx2>(args, upcast_f16_avx2, matmul_f32_avx2);
+  matmul_blocks<Avx2, Halves<Avx2>>(args, PackedFormat::kF16);
 }
 
 void matmul_q8_avx2(const MatmulPackedArgs& args) noexcept {

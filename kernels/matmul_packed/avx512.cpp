@@ -1,5 +1,4 @@
-#include "kernels/matmul_packed/blocks_impl.h"
-#include "kernels/matmul_packed/f16_impl.h"
+#include "kernels/matmul_packed/runs_impl.h"
 
 namespace rill::kernels {
 
@@ -8,7 +7,7 @@ void matmul_q4_0_avx512(const MatmulPackedArgs& args) noexcept {
 }
 
 void matmul_f16_avx512(const MatmulPackedArgs& args) noexcept {
-  matmul_f16<Avx512>(args, upcast_f16_avx512, matmul_f32_avx512);
+  matmul_blocks<Avx512, Halves<Avx512>>(args, PackedFormat::kF16);
 }
 
 void matmul_q8_avx512(const MatmulPackedArgs& args) noexcept {

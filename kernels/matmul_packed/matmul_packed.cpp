@@ -213,7 +213,7 @@ void pack_words(int64_t nr, int64_t lane, const Block& block, int64_t count,
 }
 
 /// Pack the values of a block for vectors of eight columns, in the layout of `Q4Bytes` in
-/// blocks_impl.h: each value plus 8.
+/// values_impl.h: each value plus 8.
 void pack_bytes(int64_t nr, int64_t lane, const Block& block, int64_t count,
                 std::byte* to) RILL_NONBLOCKING {
   const int64_t half = lane % 8 / 4, within = lane % 4 * 2 + lane / 8;
@@ -264,43 +264,6 @@ void upcast_q4_scalar(const std::byte* panel, int64_t k, int64_t columns, float*
   upcast_scaled(PackedFormat::kQ4, panel, k, columns, to);
 }
 
-/// If the residual is C itself, a partial sum would overwrite it, so do not split k.
-void packed_written_out(const MatmulPackedArgs& args, const WrittenOut& how) {
-  const MatmulF32Args& g = args.product;
-  if (g.m <= 0 || g.n <= 0) return;
-  const int64_t nr = how.nr, k = g.segments * g.segment_len;
-  const bool few = g.m <= kPackedFewToWrite;
-  const int64_t most = few ? kPackedFewK : kPackedBlockK;
-  const int64_t step = g.segments == 1 && g.residual != g.c && k > most ? most : k;
-  const int64_t panel_bytes = packed_panel_bytes(how.format, k, nr);
-  MatmulF32Args block = g;
-  block.b = args.scratch;
-  block.whole_panels = true;
-  for (int64_t begin = 0; begin == 0 || begin < k; begin += step) {
-    const int64_t count = std::min(k - begin, step);
-    const bool last = begin + count == k;
-    const int64_t fit = few || count == 0 ? 1 : kPackedBlockFloats / (count * nr);
-    const int64_t columns = std::max<int64_t>(fit, 1) * nr;
-    if (g.segments == 1) block.segment_len = count;
-    block.a = g.a + begin;
-    block.accumulate = g.accumulate || begin > 0;
-    block.clip = g.clip && last;
-    block.slope = last ? g.slope : 1.0f;
-    const std::byte* panel = args.b + packed_panel_bytes(how.format, begin, nr);
-    for (int64_t col = 0; col < g.n; col += columns) {
-      block.n = std::min(g.n - col, columns);
-      for (int64_t j = 0; j < block.n; j += nr, panel += panel_bytes) {
-        how.upcast(panel, count, nr, args.scratch + j * count);
-      }
-      block.c = g.c + col;
-      block.bias = g.bias == nullptr ? nullptr : g.bias + col;
-      block.residual = g.residual == nullptr || !last ? nullptr : g.residual + col;
-      how.plain(block);
-    }
-    if (count == 0) break;
-  }
-}
-
 KernelList<MatmulPacked> kernels_like(const MatmulPacked*) { return kKernels; }
 
 const MatmulPacked& matmul_packed(Tier cpu, PackedFormat format) {
@@ -323,14 +286,8 @@ int64_t matmul_packed_scratch_floats(const MatmulPacked& kernel, const MatmulF32
   // Kernels that multiply pairs of 16 bits take two bytes for each value of a row.
   if (kernel.format == PackedFormat::kInt8) return std::min(g.m, kPackedGroup) * int8_padded(k) / 2;
   if (kernel.tier == Tier::kScalar) return 0;
-  if (kernel.format != PackedFormat::kF16) {
-    const int64_t padded = (k + kQ4Unit - 1) / kQ4Unit * kQ4Unit;
-    return g.segment_len % kPackedBlock == 0 ? 0 : std::min(g.m, kPackedGroup) * padded;
-  }
-  const bool few = g.m <= kPackedFewRows;
-  const int64_t panel = k * kernel.nr, all = (g.n + kernel.nr - 1) / kernel.nr * panel;
-  if (few) return kernel.tier != Tier::kSse42 ? 0 : panel;
-  return std::max(panel, std::min(all, kPackedBlockFloats));
+  const int64_t padded = (k + kQ4Unit - 1) / kQ4Unit * kQ4Unit;
+  return packed_joins(kernel.format, g) ? std::min(g.m, kPackedGroup) * padded : 0;
 }
 
 void matmul_packed_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const std::byte* b,

@@ -49,8 +49,8 @@ KernelList<MatmulPacked> kernels_like(const MatmulPacked*);
 /// Return how many bytes `matmul_packed_pack` writes for a B of [k, n]: whole panels.
 int64_t matmul_packed_bytes(const MatmulPacked& kernel, int64_t k, int64_t n);
 
-/// Return the floats of scratch for a matmul of that shape; 0 for few rows of kF16, and for blocks
-/// if segments contain whole blocks. kInt8 keeps rows of A as bytes.
+/// Return the floats of scratch for a matmul of that shape; 0 if segments contain whole blocks.
+/// kInt8 keeps rows of A as bytes.
 int64_t matmul_packed_scratch_floats(const MatmulPacked& kernel, const MatmulF32Args& product);
 
 /// Pack a kQ4_0 B into panels. Column j begins at `b + j * column_bytes`: k / 32 blocks of 18 bytes

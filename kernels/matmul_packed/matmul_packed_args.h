@@ -11,13 +11,7 @@ namespace rill::kernels {
 
 /// Up to this number of rows, kernels unpack B in registers; more rows may share an unpacked copy.
 constexpr int64_t kPackedFewRows = 4;
-/// The values of k (a multiple of any format's block) and the floats of B that are unpacked at
-/// once: for few rows, few enough to stay in the first cache level.
-constexpr int64_t kPackedBlockK = 512;
-constexpr int64_t kPackedFewK = 256;
-constexpr int64_t kPackedFewToWrite = 16;
-constexpr int64_t kPackedBlockFloats = 64 * 1024;
-/// The rows that share unpacked blocks.
+/// The rows that share an unpacked copy.
 constexpr int64_t kPackedGroup = 48;
 
 /// The bit at which each of eight values begins in a Q4_0 word. Values alternate between the halves
@@ -99,16 +93,12 @@ struct FewBitsRow {
 using FewBitsSums = void (*)(const FewBitsRow& row, const FewBitsVector* vectors, int count,
                              float* sums) noexcept RILL_NONBLOCKING;
 
-/// The order in which a matmul visits an f32 copy of B.
-struct WrittenOut {
-  PackedFormat format;
-  int nr;
-  UpcastPanel upcast;
-  void (*plain)(const MatmulF32Args&) noexcept RILL_NONBLOCKING;
-};
-
-/// Compute C from blocks of B that are unpacked one after another: the bits of the f32 matmul.
-void packed_written_out(const MatmulPackedArgs& args, const WrittenOut& how) RILL_NONBLOCKING;
+/// Return whether a matmul first concatenates the segments of its rows: blocks would cross segment
+/// ends, the last word of 4-bit values may have more values than A, and short segments are slow.
+constexpr bool packed_joins(PackedFormat format, const MatmulF32Args& g) {
+  if (format != PackedFormat::kF16) return g.segment_len % kPackedBlock != 0;
+  return g.m > kPackedFewRows && g.segments > 1 && g.segment_len < kPackedBlock;
+}
 
 #define RILL_KERNEL(needs, format, name, columns, upcast) \
   void name(const MatmulPackedArgs& args) noexcept RILL_NONBLOCKING;

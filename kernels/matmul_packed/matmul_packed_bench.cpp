@@ -24,8 +24,9 @@ constexpr Shape kShapes[] = {{1, 96, 288},      {1, 4096, 4096},  {4, 4096, 4096
                              {64, 4096, 4096},  {512, 512, 512}};
 
 /// Weights of matmuls with few rows: each is measured with every number of rows below.
-constexpr int64_t kWeights[][2] = {{256, 256}, {1024, 1024}, {1024, 4096}, {4112, 1024}};
-constexpr int64_t kRows[] = {1, 2, 4, 8, 16, 32};
+constexpr int64_t kWeights[][2] = {
+    {256, 256}, {1024, 1024}, {1024, 4096}, {1024, 4112}, {4112, 1024}};
+constexpr int64_t kRows[] = {1, 2, 4, 8, 14, 16, 32, 64};
 
 std::vector<Shape> all_shapes() {
   std::vector<Shape> shapes(std::begin(kShapes), std::end(kShapes));

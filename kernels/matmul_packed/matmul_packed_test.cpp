@@ -271,6 +271,54 @@ TEST(MatmulPacked, HasTheDocumentedBitsInEveryTier) {
   }
 }
 
+/// Streams compute rows in groups of any size and have the bits of a whole run.
+TEST(MatmulPacked, ARowHasTheSameBitsAmongAnyNumberOfRows) {
+  std::mt19937 rng(5);
+  for (Tier tier : tiers()) {
+    for (PackedFormat format : kFormats) {
+      const MatmulPacked& packed = matmul_packed(tier, format);
+      const bool is_q4_0 = format == PackedFormat::kQ4_0;
+      for (int64_t m = 1; m <= 70; ++m) {
+        const int64_t unit = is_q4_0 ? 32 : 1, n = random_int(rng, 1, m % 4 == 0 ? 100 : 20);
+        const int64_t segments = random_int(rng, 1, m % 3 == 0 ? 3 : 1);
+        const int64_t most = m % 10 == 0 ? 600 : 100;
+        const int64_t segment_len = unit * random_int(rng, 1, most / unit / segments);
+        const int64_t k = segments * segment_len;
+        AlignedFloats few(matmul_packed_bytes(packed, k, n) / 4 + 1);
+        auto* bytes = reinterpret_cast<std::byte*>(few.data());
+        if (is_q4_0) {
+          const Weights w = random_weights(rng, k, n);
+          matmul_packed_pack(packed, k, n, w.bytes.data(), w.column_bytes, bytes);
+        } else {
+          const std::vector<float> values = random_floats(rng, k * n);
+          matmul_floats_pack(packed, k, n, values.data(), n, 1, bytes);
+        }
+        MatmulF32Args g;
+        g.m = m;
+        g.n = g.ldc = n;
+        g.segments = segments;
+        g.segment_len = segment_len;
+        g.segment_stride = segment_len + 1;
+        g.lda = segments * g.segment_stride;
+        const std::vector<float> a = random_floats(rng, m * g.lda), bias = random_floats(rng, n);
+        std::vector<float> together(static_cast<size_t>(m * n)), alone = together;
+        g.a = a.data();
+        g.bias = bias.data();
+        g.c = together.data();
+        AlignedFloats scratch(matmul_packed_scratch_floats(packed, g));
+        packed.run({g, bytes, scratch.data()});
+        g.m = 1;
+        g.c = alone.data();
+        for (int64_t row = 0; row < m; ++row, g.a += g.lda, g.c += n) {
+          packed.run({g, bytes, scratch.data()});
+        }
+        ASSERT_TRUE(same(together, alone)) << packed.name << ", " << m << "x" << segments << "*"
+                                           << segment_len << "x" << n;
+      }
+    }
+  }
+}
+
 TEST(MatmulPacked, KnowsEveryHalfAndNoOtherFloat) {
   for (int bits = 0; bits < 65536; ++bits) {
     const float value = half_value(static_cast<uint16_t>(bits));
@@ -374,10 +422,11 @@ TEST(MatmulPacked, TakesTheBitsThatItSays) {
     g.m = 100;
     g.n = 64;
     g.segment_len = 320;
-    EXPECT_EQ(matmul_packed_scratch_floats(q4, g), 0);
-    g.m = kPackedFewRows;
-    EXPECT_LE(matmul_packed_scratch_floats(f16, g),
-              tier == Tier::kSse42 ? 320 * f16.nr : 0);
+    for (const int64_t rows : {int64_t{1}, kPackedFewRows, int64_t{100}}) {
+      g.m = rows;
+      EXPECT_EQ(matmul_packed_scratch_floats(q4, g), 0);
+      EXPECT_EQ(matmul_packed_scratch_floats(f16, g), 0);
+    }
 #ifndef RILL_STEPS_UNSEEN
     const MatmulPacked& q8 = matmul_packed(tier, PackedFormat::kQ8);
     EXPECT_EQ(matmul_packed_bytes(q8, 320, 64) * 2, 320 * 64 * 17 / 8);

@@ -1,5 +1,4 @@
-#include "kernels/matmul_packed/blocks_impl.h"
-#include "kernels/matmul_packed/f16_impl.h"
+#include "kernels/matmul_packed/runs_impl.h"
 
 namespace rill::kernels {
 
@@ -8,7 +7,7 @@ void matmul_q4_0_neon(const MatmulPackedArgs& args) noexcept {
 }
 
 void matmul_f16_neon(const MatmulPackedArgs& args) noexcept {
-  matmul_f16<Neon>(args, upcast_f16_neon, matmul_f32_neon);
+  matmul_blocks<Neon, Halves<Neon>>(args, PackedFormat::kF16);
 }
 
 void matmul_q8_neon(const MatmulPackedArgs& args) noexcept {

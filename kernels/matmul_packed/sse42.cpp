@@ -1,4 +1,4 @@
-#include "kernels/matmul_packed/blocks_impl.h"
+#include "kernels/matmul_packed/runs_impl.h"
 
 namespace rill::kernels {
 
@@ -7,8 +7,7 @@ void matmul_q4_0_sse42(const MatmulPackedArgs& args) noexcept {
 }
 
 void matmul_f16_sse42(const MatmulPackedArgs& args) noexcept {
-  packed_written_out(
-      args, {PackedFormat::kF16, kPanelColumns<Sse42>, upcast_f16_sse42, matmul_f32_sse42});
+  matmul_blocks<Sse42, Halves<Sse42>>(args, PackedFormat::kF16);
 }
 
 void matmul_q8_sse42(const MatmulPackedArgs& args) noexcept {
