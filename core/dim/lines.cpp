@@ -90,7 +90,7 @@ class Line {
     return out;
   }
 
-  /// Bring both to one denominator, and combine factor by factor.
+  /// Return the combination of both, factor by factor, over one denominator.
   template <class Merge>
   Line merged(const Line& other, const Merge& merge) const {
     if (!valid() || !other.valid()) return unknown();
@@ -125,7 +125,7 @@ Line extreme(const std::vector<Dim>& args, bool greatest, Side side) {
       out = out.beyond(other, side);
       continue;
     }
-    // The greatest is above each of them. What is negative is so at small sizes in general.
+    // The greatest is above each of them. Most expressions that can be negative are so near 0.
     const bool better = greatest ? other.starts_above(out) : out.starts_above(other);
     if (better || !out.valid()) out = other;
   }
