@@ -70,7 +70,7 @@ Message padded_by_the_rest(int64_t cut, bool before) {
   return model_of(parts);
 }
 
-// onnxruntime adds no rows where x[cut:] is empty. Where rill refuses, it names the file's node.
+// onnxruntime adds no rows where x[cut:] is empty. A refusal there names the file's node.
 TEST(OpenPads, ByTheLengthOfASliceAreRightOrNameTheNode) {
   for (const int64_t cut : {1, 3, 40}) {
     for (const bool before : {false, true}) {

@@ -125,7 +125,7 @@ Line extreme(const std::vector<Dim>& args, bool greatest, Side side) {
       out = out.beyond(other, side);
       continue;
     }
-    // The greatest is above each of them. Most expressions are negative at small sizes only.
+    // The greatest is above each of them. Most expressions that can be negative are so near 0.
     const bool better = greatest ? other.starts_above(out) : out.starts_above(other);
     if (better || !out.valid()) out = other;
   }

@@ -10,8 +10,8 @@
 
 namespace rill::nnef {
 
-/// The property that keeps the numbers of `SymbolScope::taken` in a file. Its nodes have only the
-/// counted numbers, not the real ones.
+/// The property that keeps the numbers of `SymbolScope::taken` in a file. The file's nodes have the
+/// counted numbers alone.
 inline constexpr std::string_view kTakenKey = "rill.numbers";
 
 /// Return the numbers as texts; nothing if there are none. Numbers with other symbols than those
