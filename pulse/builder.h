@@ -55,7 +55,7 @@ class Builder final : public PulseBuilder {
         pulsed_(pulsed),
         attention_(attention),
         uses_(whole.count_uses()),
-        taken_lengths_(scope_of_taken_lengths(whole)),
+        taken_lengths_(scope_of_taken_lengths(whole, attention)),
         unread_(std::move(unread)) {}
 
   void enter(int node_id);

@@ -457,9 +457,9 @@ std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> lengt
   return lengths;
 }
 
-SymbolScope scope_of_taken_lengths(const Graph& graph) {
+SymbolScope scope_of_taken_lengths(const Graph& graph, const AllAttention& attention) {
   SymbolScope scope = graph.scope;
-  visit_slices(graph, nodes_outside(graph, {}), [&](const Course& slice, const Dim& rows) {
+  visit_slices(graph, nodes_outside(graph, attention), [&](const Course& slice, const Dim& rows) {
     if (slice.end->to_int()) scope.take_as_extent(rows - *slice.end);
   });
   return scope;

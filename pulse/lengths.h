@@ -42,7 +42,7 @@ std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> lengt
 
 /// Return the scope of the graph with the assumption that the stream is as long as every slice with
 /// a constant end, such as `x[:50]`, requires.
-SymbolScope scope_of_taken_lengths(const Graph& graph);
+SymbolScope scope_of_taken_lengths(const Graph& graph, const AllAttention& attention);
 
 /// Return the longest stream for which no expression is negative; nothing if streams may be of any
 /// length.
