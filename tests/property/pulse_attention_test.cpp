@@ -86,7 +86,7 @@ TEST(PulseCases, AttentionOfQueriesThatSeeNoKey) {
     expect_refused(with_infinity(shown(seen, "-3.4028235e38")), 4, "y", "Attention");
   }
   const std::string next = "  apart = column / 4 - row / 4;\n  m = select(apart == ";
-  expect_refused(attention(next + "1, scores, -10000.0);\n"), 4, "y", "weighs them");
+  expect_refused(attention(next + "1, scores, -10000.0);\n"), 4, "y", "count alike");
   expect_refused(attention(next + "-1, scores, -10000.0);\n"), 4, "y", "Attention");
   expect_refused(attention("  apart = column - row;\n  hidden = select(" + before +
                            ", 0.0, -1000000000.0);\n  m = scores + hidden;\n"),
