@@ -188,7 +188,7 @@ struct Stream {
 // The model cuts the first two frames, so no table is read at their indices.
 TEST(IndexInputsOfStreams, MayHoldAnythingInFramesThatAreCut) {
   std::string text = kStream;
-  text.replace(text.find("(x, i,"), 6, "(x, slice(i, axes = [0], begin = [2], end = [0]),");
+  text.replace(text.find("(x, i, axis"), 6, "(x, slice(i, axes = [0], begin = [2], end = [0]),");
   const Stream stream(4, text);
   ASSERT_NE(stream.opened.session, nullptr) << rill_last_error();
   EXPECT_EQ(stream.push({9, -9, 4, 1}), RILL_OK) << rill_last_error();
