@@ -95,7 +95,8 @@ using FewBitsSums = void (*)(const FewBitsRow& row, const FewBitsVector* vectors
 
 /// Return whether a matmul first concatenates the segments of its rows: blocks would cross segment
 /// ends, the last word of 4-bit values may have more values than A, and short segments are slow.
-constexpr bool packed_joins(PackedFormat format, const MatmulF32Args& g) {
+/// `static`: each tier compiles it for its processors.
+static constexpr bool packed_joins(PackedFormat format, const MatmulF32Args& g) {
   if (format != PackedFormat::kF16) return g.segment_len % kPackedBlock != 0;
   return g.m > kPackedFewRows && g.segments > 1 && g.segment_len < kPackedBlock;
 }
