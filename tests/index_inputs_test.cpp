@@ -90,6 +90,16 @@ rill_status step(const Opened& opened, const Array& values) {
   return rill_step(opened.session.get());
 }
 
+/// Run the whole model on views.
+rill_status run(const Opened& opened, const Array& values) {
+  const Array x = Array::zeros(RILL_F32, {5, 3});
+  rill_view y = {};
+  y.size = sizeof y;
+  EXPECT_EQ(rill_output_buffer(opened.session.get(), 0, &y), RILL_OK) << rill_last_error();
+  const rill_view inputs[] = {x.view(), values.view()};
+  return rill_run(opened.session.get(), inputs, 2, &y, 1);
+}
+
 /// The same plan, written to a file and opened.
 Opened compiled(const rill_model* model, const std::string& name) {
   const std::string path =
@@ -118,9 +128,11 @@ TEST_P(IndexInputs, HoldIndicesOfTheirAxis) {
       ASSERT_NE(opened.session, nullptr) << rill_last_error();
       for (const int64_t index : {each.least, int64_t{0}, each.most}) {
         EXPECT_EQ(step(opened, indices(type, each.shape, index)), RILL_OK) << rill_last_error();
+        EXPECT_EQ(run(opened, indices(type, each.shape, index)), RILL_OK) << rill_last_error();
       }
       const int64_t far = type == "i32" ? INT32_MAX : INT64_MAX;
       for (const int64_t index : {each.least - 1, each.most + 1, far, -far}) {
+        EXPECT_EQ(run(opened, indices(type, each.shape, index)), RILL_E_ARG) << index;
         EXPECT_EQ(step(opened, indices(type, each.shape, index)), RILL_E_ARG) << index;
         const std::string error = rill_last_error();
         EXPECT_NE(error.find("input \"i\" holds the index " + std::to_string(index)),

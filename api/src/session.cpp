@@ -7,6 +7,7 @@
 #include "api/src/handles.h"
 #include "api/src/step_together.h"
 #include "api/src/views.h"
+#include "core/run/index_range.h"
 #include "core/tensor/view.h"
 
 using rill::api::alive;
@@ -399,6 +400,10 @@ rill_status rill_run(rill_session* session, const rill_view* inputs, size_t inpu
   for (size_t i = 0; i < input_count; ++i) {
     const rill_status fits = check_view("rill_run", *io[RILL_INPUT][i], &inputs[i]);
     if (fits != RILL_OK) return fits;
+    const rill::View values = view_of(*io[RILL_INPUT][i], inputs[i]);
+    const rill_status known =
+        report(rill::check_index_range(session->plan->plan->inputs[i], values));
+    if (known != RILL_OK) return known;
   }
   for (size_t i = 0; i < output_count; ++i) {
     const rill_status fits = check_view("rill_run", *io[RILL_OUTPUT][i], &outputs[i]);
