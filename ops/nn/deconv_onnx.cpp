@@ -1,4 +1,4 @@
-// Reads ONNX's ConvTranspose.
+// Reads ConvTranspose and Col2Im of ONNX.
 
 #include <algorithm>
 
@@ -111,7 +111,7 @@ Result<Tensor> one_of_each(const std::vector<int64_t>& kernel) {
   return Tensor::of<float>(DType::kF32, shape, std::span<const float>(ones));
 }
 
-/// Return how many frames of an image no window covers, along an axis of open extent. `last` is the
+/// Return the number of frames that no window covers, along an axis of open extent. `last` is the
 /// place of the last possible window.
 Result<int64_t> uncovered(const Dim& last, const Dim& windows, int64_t stride) {
   const auto rest = (last - (windows - Dim(1)) * Dim(stride)).to_int();
