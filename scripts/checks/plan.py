@@ -76,29 +76,34 @@ def must_run(suite, change, record):
     return None
 
 
-def rotation_order(waiting, record, start):
-    """Return the suites that may wait, the longest waiting ones first.
+def rotation_order(suites, record, start):
+    """Return the suites, the longest waiting ones first.
 
     Without a record every third suite comes first, beginning with number `start`.
     """
+    turns = RUNS_BETWEEN + 1
+
     def waited(pair):
         index, suite = pair
         age = runs_since(record, suite.name)
         if age is None:
-            return (0 if index % (RUNS_BETWEEN + 1) == start % (RUNS_BETWEEN + 1) else 2, index)
-        return (1, -age, index) if age else (3, index)
-    return [suite for _, suite in sorted(enumerate(waiting), key=waited)]
+            return (0, (index - start) % turns, index)
+        return (1, -age, index)
+    return [suite for _, suite in sorted(enumerate(suites), key=waited)]
 
 
 def plan(change, record, start, budget_minutes):
-    """Return a choice for every suite: those that must run, then others in rotation while the budget lasts."""
-    chosen, waiting = [], []
-    for suite in table.SUITES:
-        reason = must_run(suite, change, record)
-        if reason:
-            chosen.append(Choice(suite, True, reason, minutes(record, suite)))
-        else:
-            waiting.append(suite)
+    """Return a choice for every suite: those that must run, then others in rotation while the budget lasts.
+
+    Of those that must run, the suites of rotation come last, in their order, so that the limit of a run
+    does not always end the same ones.
+    """
+    reasons = {suite.name: must_run(suite, change, record) for suite in table.SUITES}
+    must = [suite for suite in table.SUITES if reasons[suite.name]]
+    first = [suite for suite in must if suite.when in (table.DOCS, table.CODE)]
+    rest = rotation_order([suite for suite in must if suite not in first], record, start)
+    chosen = [Choice(suite, True, reasons[suite.name], minutes(record, suite)) for suite in first + rest]
+    waiting = [suite for suite in table.SUITES if not reasons[suite.name]]
     left = budget_minutes - sum(choice.minutes for choice in chosen)
     for suite in rotation_order(waiting, record, start):
         takes = minutes(record, suite)

@@ -65,6 +65,18 @@ class Plan(unittest.TestCase):
         runs = [chosen({"core/base/text.cpp": 1}, start=start) for start in range(3)]
         self.assertGreater(len(set().union(*runs)), max(len(names) for names in runs) + 3)
 
+    def test_a_limit_does_not_always_end_the_same_suites(self):
+        deep = {source: 1000 for suite in table.SUITES for source in suite.sources}
+        done = set()
+        for start in range(3):
+            order = [choice for choice in planning.plan(planning.Change(deep), [], start, BUDGET) if choice.run]
+            self.assertEqual([choice.suite.name for choice in order[:2]], ["pages", "release"])
+            left = 75
+            for choice in order:
+                left -= choice.minutes
+                done |= {choice.suite.name} if left >= 0 else set()
+        self.assertEqual([suite.name for suite in table.SUITES if suite.name not in done], [])
+
     def test_a_small_change_stays_in_its_budget(self):
         choices = planning.plan(planning.Change({"core/base/text.cpp": 1}), [], 0, BUDGET)
         self.assertLessEqual(sum(choice.minutes for choice in choices if choice.run), BUDGET)
