@@ -293,6 +293,7 @@ std::optional<double> number_of(const Fact& fact) {
   return is_number(fact.dtype) ? uniform_number(fact.konst) : std::nullopt;
 }
 
+/// Return whether the operation keeps all integers if its second operand is this number.
 bool neutral(BinaryKind kind, double value) {
   switch (kind) {
     case BinaryKind::kAdd:
@@ -437,7 +438,9 @@ Status Binary::declutter(Rewrite& rewrite) const {
   if (rewrite.replacement()) return {};
   const auto value = number_of(rewrite.in(1));
   if (!value || !(rewrite.in(0).shape == rewrite.out().shape)) return {};
-  if (neutral(kind_of, *value)) return rewrite.bypass(rewrite.input(0));
+  // A float operation stays: it flushes denormals, and -0 + 0 is 0. A pulsed graph can know a
+  // constant that the whole one computes, and both have the same bits.
+  if (!is_float(dtype) && neutral(kind_of, *value)) return rewrite.bypass(rewrite.input(0));
   if (is_limit(kind_of)) return merge_bounds(*this, rewrite);
   RILL_TRY(stable_difference(kind_of, *value, rewrite));
   if (rewrite.replacement()) return {};
