@@ -433,15 +433,17 @@ Status Binary::declutter(Rewrite& rewrite) const {
     return rewrite.replace_by(make_op<Unary>(UnaryKind::kSquare),
                               {rewrite.mapped(rewrite.input(0))});
   }
-  if (kind_of == BinaryKind::kAdd) RILL_TRY(stable_sum(rewrite));
-  if (kind_of == BinaryKind::kSub) RILL_TRY(stable_rest(rewrite));
+  // Formulas that are stable round differently, a float operation with a neutral operand flushes
+  // denormals, and -0 + 0 is 0.
+  const bool exact = is_float(dtype) && rewrite.old_graph().keeps_rounding();
+  if (kind_of == BinaryKind::kAdd && !exact) RILL_TRY(stable_sum(rewrite));
+  if (kind_of == BinaryKind::kSub && !exact) RILL_TRY(stable_rest(rewrite));
   if (rewrite.replacement()) return {};
   const auto value = number_of(rewrite.in(1));
   if (!value || !(rewrite.in(0).shape == rewrite.out().shape)) return {};
-  // A float operation stays: it flushes denormals, and -0 + 0 is 0. A pulsed graph can know a
-  // constant that the whole one computes, and both have the same bits.
-  if (!is_float(dtype) && neutral(kind_of, *value)) return rewrite.bypass(rewrite.input(0));
   if (is_limit(kind_of)) return merge_bounds(*this, rewrite);
+  if (exact) return {};
+  if (neutral(kind_of, *value)) return rewrite.bypass(rewrite.input(0));
   RILL_TRY(stable_difference(kind_of, *value, rewrite));
   if (rewrite.replacement()) return {};
   return specialise(*this, *value, rewrite);
