@@ -385,7 +385,7 @@ Wire Writer::start() {
 }
 
 Wire Writer::any_link(Wire x) {
-  if (random_.chance(15)) return kept(x);
+  if (random_.chance(22)) return kept(x);
   const int64_t kind = random_.in(0, 99);
   if (x.channels > 48) x = product(flat(x));
   if (kind < 20) return any_conv(x);

@@ -86,6 +86,8 @@ class Writer {
   Wire unlike_frames(const Wire& x);
   std::string length_of(const Wire& x);
   Wire numbered(const Wire& x);
+  Wire by_position(const Wire& x);
+  Wire shifted(const Wire& x);
   Wire rows_added(const Wire& x);
   Wire resampled(const Wire& x);
   Wire attention(const Wire& x);
