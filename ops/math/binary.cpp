@@ -433,19 +433,20 @@ Status Binary::declutter(Rewrite& rewrite) const {
     return rewrite.replace_by(make_op<Unary>(UnaryKind::kSquare),
                               {rewrite.mapped(rewrite.input(0))});
   }
-  // Formulas that are stable round differently, a float operation with a neutral operand flushes
-  // denormals, and -0 + 0 is 0.
-  const bool exact = is_float(dtype) && rewrite.old_graph().keeps_rounding();
-  if (kind_of == BinaryKind::kAdd && !exact) RILL_TRY(stable_sum(rewrite));
-  if (kind_of == BinaryKind::kSub && !exact) RILL_TRY(stable_rest(rewrite));
+  // A pulsed graph that is read from a file has formulas in place of stable functions.
+  const bool bound = is_float(dtype) && rewrite.old_graph().numbers_bound;
+  if (kind_of == BinaryKind::kAdd && !bound) RILL_TRY(stable_sum(rewrite));
+  if (kind_of == BinaryKind::kSub && !bound) RILL_TRY(stable_rest(rewrite));
   if (rewrite.replacement()) return {};
   const auto value = number_of(rewrite.in(1));
   if (!value || !(rewrite.in(0).shape == rewrite.out().shape)) return {};
   if (is_limit(kind_of)) return merge_bounds(*this, rewrite);
-  if (exact) return {};
-  if (neutral(kind_of, *value)) return rewrite.bypass(rewrite.input(0));
-  RILL_TRY(stable_difference(kind_of, *value, rewrite));
+  if (!bound) RILL_TRY(stable_difference(kind_of, *value, rewrite));
   if (rewrite.replacement()) return {};
+  // A float operation with a neutral operand flushes denormals, and -0 + 0 is 0. A power with a
+  // constant exponent rounds in its own way.
+  if (is_float(dtype) && rewrite.old_graph().keeps_rounding()) return {};
+  if (neutral(kind_of, *value)) return rewrite.bypass(rewrite.input(0));
   return specialise(*this, *value, rewrite);
 }
 

@@ -24,6 +24,7 @@ class Writer {
 
   Wire start();
   Wire link(Wire x);
+  Wire short_link(const Wire& x);
   Wire any_link(Wire x);
   Wire finish(Wire x);
   void reseed(uint64_t seed) { random_ = Random(seed); }
