@@ -122,7 +122,7 @@ Result<std::optional<TensorPtr>> Builder::pad_value_of_windows(OutletId wire,
   if (window.rate > 1) return unknown;
   if (!window.padding_is_frames || !even || node().outputs.size() != 1) return unknown;
   const int64_t at = (window.before + window.stride - 1) / window.stride;
-  const int64_t count = at * window.stride - window.before + window.kernel;
+  const int64_t count = at * window.stride - window.before + window.kernel + window.cut;
   RILL_ASSIGN(TensorPtr frames,
               frames_of_pad_value(pulsed_->fact(wire), stream.axis, count, frame));
   std::vector<TensorPtr> values{std::move(frames)};

@@ -47,6 +47,9 @@ class Graph {
   /// multiple of the file's constants, so that a small file cannot use unbounded memory.
   int64_t large_folds = 0;
 
+  /// Return whether rewrites must keep every rounding, as those of a pulsed or bound graph must: it
+  /// can know a constant that the open graph computes, and both have the same bits.
+  bool keeps_rounding() const noexcept { return numbers_bound || streaming.has_value(); }
   const Node& node(int id) const noexcept { return nodes[static_cast<size_t>(id)]; }
   const Fact& fact(OutletId outlet) const noexcept {
     return node(outlet.node).outputs[static_cast<size_t>(outlet.slot)];

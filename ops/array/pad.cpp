@@ -177,7 +177,9 @@ Status Pad::pulsify(PulseBuilder& b) const {
   const auto on = static_cast<size_t>(stream.axis);
   const auto [before, after] = pads[on];
   if (before == 0 && after == 0) return Op::pulsify(b);
-  b.reads_from(0, 1, -before);
+  // The frames after the last one repeat frames that lie anywhere in a short stream.
+  const bool repeats = mode != kConstant && after > 0;
+  b.reads_from(0, repeats ? 0 : 1, repeats ? 0 : -before);
   OutletId wire = b.wire(0);
   Pads others = pads;
   others[on] = {0, 0};

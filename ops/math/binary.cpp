@@ -293,6 +293,7 @@ std::optional<double> number_of(const Fact& fact) {
   return is_number(fact.dtype) ? uniform_number(fact.konst) : std::nullopt;
 }
 
+/// Return whether the operation keeps all integers if its second operand is this number.
 bool neutral(BinaryKind kind, double value) {
   switch (kind) {
     case BinaryKind::kAdd:
@@ -432,15 +433,20 @@ Status Binary::declutter(Rewrite& rewrite) const {
     return rewrite.replace_by(make_op<Unary>(UnaryKind::kSquare),
                               {rewrite.mapped(rewrite.input(0))});
   }
-  if (kind_of == BinaryKind::kAdd) RILL_TRY(stable_sum(rewrite));
-  if (kind_of == BinaryKind::kSub) RILL_TRY(stable_rest(rewrite));
+  // A pulsed graph that is read from a file has formulas in place of stable functions.
+  const bool bound = is_float(dtype) && rewrite.old_graph().numbers_bound;
+  if (kind_of == BinaryKind::kAdd && !bound) RILL_TRY(stable_sum(rewrite));
+  if (kind_of == BinaryKind::kSub && !bound) RILL_TRY(stable_rest(rewrite));
   if (rewrite.replacement()) return {};
   const auto value = number_of(rewrite.in(1));
   if (!value || !(rewrite.in(0).shape == rewrite.out().shape)) return {};
-  if (neutral(kind_of, *value)) return rewrite.bypass(rewrite.input(0));
   if (is_limit(kind_of)) return merge_bounds(*this, rewrite);
-  RILL_TRY(stable_difference(kind_of, *value, rewrite));
+  if (!bound) RILL_TRY(stable_difference(kind_of, *value, rewrite));
   if (rewrite.replacement()) return {};
+  // A float operation with a neutral operand flushes denormals, and -0 + 0 is 0. A power with a
+  // constant exponent rounds in its own way.
+  if (is_float(dtype) && rewrite.old_graph().keeps_rounding()) return {};
+  if (neutral(kind_of, *value)) return rewrite.bypass(rewrite.input(0));
   return specialise(*this, *value, rewrite);
 }
 

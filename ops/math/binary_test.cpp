@@ -1,5 +1,7 @@
 #include "ops/math/binary.h"
 
+#include <cstdlib>
+#include <limits>
 #include <tuple>
 
 #include "core/optim/optim.h"
@@ -228,6 +230,28 @@ TEST(Binary, IsSimplified) {
   EXPECT_EQ(nodes("y = x ^ 1.0;"), 1U);
   EXPECT_EQ(nodes("y = 0.0 - x;"), 3U);
   EXPECT_EQ(nodes("y = max(max(x, 0.0), 0.0);"), 3U);
+}
+
+/// A graph may find out that an operand is constant only after it is pulsed, written or bound.
+TEST(Binary, HasTheBitsOfAnOperandThatIsNotConstant) {
+  const float most = std::numeric_limits<float>::max();
+  const float least = std::numeric_limits<float>::min();
+  const float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> values = {0.0F, -0.0F,    1e-45F, -3e-40F, least, -least, 2 * least, 0.3F,
+                                     1.0F, -5.3e30F, most,   -most,   inf,   -inf,   nan};
+  const Tensor x = f32({15}, values);
+  for (const char* op : {"+", "-", "*", "/"}) {
+    for (const char* number : {"0.0", "(-0.0)", "1.0", "(-1.0)", "2.0", "0.25", "1e-20", "3.0"}) {
+      SCOPED_TRACE(str_cat("x ", op, " ", number));
+      const Graph known =
+          graph_of({{"x", "S"}}, str_cat("y = x ", op, " select(ge(S, 3), ", number, ", 7.0);"));
+      const Graph open = graph_of({{"x", "15"}, {"c", "1"}}, str_cat("y = x ", op, " c;"));
+      const char* digits = number + (number[0] == '(' ? 1 : 0);
+      const Tensor c = f32({1}, {std::strtof(digits, nullptr)});
+      expect_same(run(known, {x}).value()[0], run(open, {x, c}).value()[0]);
+    }
+  }
 }
 
 TEST(Binary, ReadsTheInputOfABroadcast) {

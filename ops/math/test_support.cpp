@@ -123,6 +123,10 @@ Tensor taken(const View& view) {
 Result<std::vector<Tensor>> run(const Graph& graph, const std::vector<Tensor>& inputs,
                                 bool optimize, WeightChoice* weights) {
   Graph bound = graph;
+  // As models are loaded: rewrites that round differently need the open graph.
+  if (optimize) {
+    RILL_ASSIGN(bound, declutter(bound));
+  }
   for (size_t i = 0; i < inputs.size(); ++i) {
     for (int axis = 0; axis < inputs[i].rank(); ++axis) {
       const Dim extent = bound.fact(bound.inputs[i]).dim(axis);

@@ -277,10 +277,9 @@ Status Conv::absorb(const Node& producer, Rewrite& consumer, int input) const {
   }
   if (producer.outputs[0].dtype != DType::kF32) return {};
   if (!consumer.fusing()) {
-    // The whole graph absorbed everything possible before pulsing; absorbing more would round
-    // differently.
-    const bool pulsed = consumer.old_graph().streaming.has_value();
-    if (has_residual || slope != 1 || clip.on || pulsed) return {};
+    // Scaled filters round differently.
+    const bool exact = consumer.old_graph().keeps_rounding();
+    if (has_residual || slope != 1 || clip.on || exact) return {};
     Conv folded = *this;
     folded.has_bias = true;
     return absorb_affine(make_op<Conv>(folded), producer, consumer, input);

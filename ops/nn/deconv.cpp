@@ -216,12 +216,12 @@ Status Deconv::absorb_slice(const Node& producer, Rewrite& consumer) const {
 Status Deconv::absorb(const Node& producer, Rewrite& consumer, int input) const {
   const Graph& graph = consumer.old_graph();
   if (!consumer.fusing()) {
-    // The whole graph absorbed everything possible before pulsing; absorbing more would round
-    // differently.
+    // The pulsed operator keeps the slices of its own frames.
     if (graph.streaming) return {};
     RILL_TRY(absorb_slice(producer, consumer));
     if (consumer.replacement()) return {};
-    if (producer.outputs[0].dtype != DType::kF32) return {};
+    // Scaled filters round differently.
+    if (producer.outputs[0].dtype != DType::kF32 || graph.keeps_rounding()) return {};
     Deconv folded = *this;
     folded.has_bias = true;
     return absorb_affine(make_op<Deconv>(folded), producer, consumer, input);

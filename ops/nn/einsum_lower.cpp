@@ -77,9 +77,6 @@ int64_t stride_of(const Operand& operand, std::string_view letters, char letter)
 
 bool in_blocks(const Tensor& tensor) { return tensor.block_format() != BlockFormat::kNone; }
 
-/// Round a number of floats up to whole cache lines.
-int64_t whole_lines(int64_t floats) { return (floats + 15) / 16 * 16; }
-
 /// Lowers one matmul.
 class ProductLowering {
  public:
@@ -165,7 +162,7 @@ class ProductLowering {
     Lowering::Work work;
     product.slices = slices_of(product.args, *kernel_, product.pack);
     if (product.pack) {
-      work.scratch_bytes = 4 * whole_lines(kernels::matmul_f32_packed_floats(*kernel_, k_, n_));
+      work.scratch_bytes = 4 * packed_floats(*kernel_, nullptr, k_, n_);
     }
     if (few_bits_ != nullptr) {
       product.slices = slices_of(product.args, *few_bits_);
@@ -225,12 +222,8 @@ class ProductLowering {
       if (b.konst) keep_unpacked(*b.konst);
       return;
     }
-    few_bits_ = few_bits_product(lowering_, b.konst, k_, n_);
-    if (few_bits_ != nullptr) {
-      packed_floats_ = whole_lines(matmul_packed_bytes(*few_bits_, k_, n_) / 4);
-    } else {
-      packed_floats_ = whole_lines(kernels::matmul_f32_packed_floats(*kernel_, k_, n_));
-    }
+    few_bits_ = few_bits_product(lowering_, *kernel_, b.konst, k_, n_);
+    packed_floats_ = packed_floats(*kernel_, few_bits_, k_, n_);
     pack_batches(product);
     lowering_.packed(roles_.columns);
   }
@@ -248,7 +241,7 @@ class ProductLowering {
     auto [ref, packed] = lowering_.constant<float>(packed_floats_ * count);
     product->b = ref;
     lowering_.report_weights(b_.konst->shape(),
-                           4 * count * kernels::matmul_f32_packed_floats(*kernel_, k_, n_),
+                           4 * count * packed_floats(*kernel_, nullptr, k_, n_),
                            4 * count * packed_floats_);
     const float* from = b_.konst->data<float>();
     for (int64_t i = 0; i < count; ++i, packed += packed_floats_) {

@@ -60,8 +60,17 @@ std::optional<PackedFormat> few_bits_format(Lowering& lowering,
   return format;
 }
 
-const kernels::MatmulPacked* few_bits_product(Lowering& lowering, const TensorPtr& weights,
-                                              int64_t k, int64_t columns) {
+int64_t packed_floats(const kernels::MatmulF32& plain, const kernels::MatmulPacked* few_bits,
+                      int64_t k, int64_t columns) {
+  const int64_t floats = few_bits != nullptr
+                             ? kernels::matmul_packed_bytes(*few_bits, k, columns) / 4
+                             : kernels::matmul_f32_packed_floats(plain, k, columns);
+  return (floats + 15) / 16 * 16;
+}
+
+const kernels::MatmulPacked* few_bits_product(Lowering& lowering, const kernels::MatmulF32& plain,
+                                              const TensorPtr& weights, int64_t k,
+                                              int64_t columns) {
   // Panels of f32 are narrower: for fewer columns, int8 takes as much memory. With fewer terms,
   // rounding a row takes longer than its products.
   constexpr int64_t kLeastColumns = 8;
@@ -74,7 +83,12 @@ const kernels::MatmulPacked* few_bits_product(Lowering& lowering, const TensorPt
     return f16_product(*weights);
   }
   if (const auto format = few_bits_format(lowering, {&weights, 1}, k)) {
-    return &kernels::matmul_packed(kernels::active_tier(), *format);
+    const auto& kernel = kernels::matmul_packed(kernels::active_tier(), *format);
+    // Panels of f32 can be narrower, so that the padding of the other format outweighs its bits.
+    if (packed_floats(plain, &kernel, k, columns) < packed_floats(plain, nullptr, k, columns)) {
+      return &kernel;
+    }
+    lowering.keep_weights("it takes no more memory in f32");
   }
   return f16_product(*weights);
 }

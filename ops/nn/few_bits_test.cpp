@@ -96,6 +96,34 @@ TEST(FewBits, ConvolutionsOfExactWeightsHaveTheSameBits) {
   expect_exact(padded_conv({3, 3}, {1, 2}, 1), {1, 20, 7, 9}, {49, 20, 3, 3});
 }
 
+TEST(FewBits, NoLayerTakesMoreMemoryThanInF32) {
+  for (const Tier tier : kernels::kAllTiers) {
+    if (!kernels::supports(kernels::detected_tier(), tier)) continue;
+    kernels::set_tier_limit(tier);
+    for (const WeightFormat format : kFormats) {
+      int in_f32 = 0;
+      for (const int64_t outputs : {1, 2, 3, 4, 5, 8, 12, 16, 17, 32, 33, 100}) {
+        for (const int64_t k : {1, 3, 8, 31, 64, 100}) {
+          auto op = draft_op<EinSum>();
+          op->expr = "mk,nk->mn";
+          WeightChoice choice;
+          choice.format = format;
+          ASSERT_TRUE(run(graph_with(op, {2, k}, exact_weights(3, {outputs, k})),
+                          {whole_numbers(4, {2, k})}, true, &choice)
+                          .ok());
+          ASSERT_EQ(choice.layers.size(), 1U);
+          const WeightLayer& layer = choice.layers[0];
+          EXPECT_EQ(layer.bytes < layer.f32_bytes, layer.kept.empty()) << outputs << " x " << k;
+          EXPECT_LE(layer.bytes, layer.f32_bytes) << outputs << " x " << k;
+          in_f32 += layer.kept.empty() ? 0 : 1;
+        }
+      }
+      EXPECT_LT(in_f32, 72) << "no layer has fewer bits";
+    }
+  }
+  kernels::clear_tier_limit();
+}
+
 /// Return elements [begin, begin + count) of an axis.
 Tensor part_of(const Tensor& x, int axis, int64_t begin, int64_t count) {
   std::vector<int64_t> shape;
@@ -118,7 +146,7 @@ Tensor run_with(const OpPtr& op, const Tensor& x, const Tensor& weights, WeightF
   std::vector<int64_t> shape;
   for (int i = 0; i < x.rank(); ++i) shape.push_back(x.extent(i));
   auto out = run(graph_with(op, shape, weights), {x}, true, &choice);
-  EXPECT_TRUE(choice.layers.size() == 1 && choice.layers[0].kept.empty());
+  EXPECT_EQ(choice.layers.size(), 1U);
   return std::move(out).value()[0];
 }
 
@@ -228,7 +256,7 @@ TEST(FewBits, RowsOfZerosAndOfSubnormalNumbersGiveZeros) {
   op->expr = "mk,nk->mn";
   for (const WeightFormat format :
        {WeightFormat::kQ8, WeightFormat::kQ4, WeightFormat::kInt8}) {
-    Tensor weights = random_f32(5, {8, 35});
+    Tensor weights = random_f32(5, {64, 35});
     for (int64_t i = 0; i < 35; ++i) {
       weights.mutable_data<float>()[i] = 0.0F;
       weights.mutable_data<float>()[35 + i] = 1e-41F;

@@ -205,15 +205,12 @@ class WindowLowering {
     const int64_t k = all_taps * channels_;
     const kernels::MatmulF32& kernel = kernels::matmul_f32_of_columns(per_group);
     args->how = &kernel;
-    few_bits_ = few_bits_product(lowering_, product_.filter, k, per_group);
-    const int64_t floats = few_bits_ != nullptr
-                               ? kernels::matmul_packed_bytes(*few_bits_, k, per_group) / 4
-                               : kernels::matmul_f32_packed_floats(kernel, k, per_group);
-    *group_floats = (floats + 15) / 16 * 16;
+    few_bits_ = few_bits_product(lowering_, kernel, product_.filter, k, per_group);
+    *group_floats = packed_floats(kernel, few_bits_, k, per_group);
     auto [ref, packed] = lowering_.constant<float>(*group_floats * common_.groups);
     lowering_.report_weights(
         product_.filter->shape(),
-        4 * common_.groups * kernels::matmul_f32_packed_floats(kernel, k, per_group),
+        4 * common_.groups * packed_floats(kernel, nullptr, k, per_group),
         4 * common_.groups * *group_floats);
     std::vector<float> ordered(static_cast<size_t>(k * per_group));
     const auto* w = product_.filter->data<float>();

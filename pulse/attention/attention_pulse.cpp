@@ -130,6 +130,9 @@ class Streamed {
       if (!stream || stream->axis != at.column) continue;
       RILL_ASSIGN(const auto prefix, b_.prefix_of_wire(attention_.inputs[static_cast<size_t>(i)]));
       if (!prefix || count.value_or(prefix->count) != prefix->count) return 0;
+      // A stream that is cut can end among these keys, which is known only when it ends.
+      const Dim keys = body_.fact(outlet).dim(at.column);
+      if (!b_.scope().proves_ge(keys, Dim(prefix->count))) return 0;
       count = prefix->count;
       // Frames that are joined to the stream are laid out; those of a padding are virtual.
       is_padding &= stream->delay < 0;

@@ -441,12 +441,19 @@ Recipe recipe(uint64_t seed) {
   return out;
 }
 
+Recipe short_recipe(uint64_t seed) {
+  Recipe out = recipe(seed);
+  const auto last = static_cast<int64_t>(out.links.size());
+  out.links.insert(out.links.begin() + Random(seed * 1000 + 996).in(0, last), kShortLink);
+  return out;
+}
+
 Generated generate(const Recipe& recipe) {
   Writer writer(recipe.seed * 1000 + 999);
   Wire wire = writer.start();
   for (const int i : recipe.links) {
     writer.reseed(recipe.seed * 1000 + static_cast<uint64_t>(i) + 1);
-    wire = writer.link(wire);
+    wire = i == kShortLink ? writer.short_link(wire) : writer.link(wire);
   }
   writer.reseed(recipe.seed * 1000 + 998);
   writer.finish(wire);

@@ -12,8 +12,11 @@ namespace rill::test {
 /// A random graph: one streaming input and a chain of operators, some with branches.
 struct Recipe {
   uint64_t seed = 0;
-  std::vector<int> links;  ///< indices of operators of the seed's chain, ascending
+  std::vector<int> links;  ///< indices of operators of the seed's chain, ascending, and `kShortLink`
 };
+
+/// In place of an index: an operator that treats short streams in another way.
+constexpr int kShortLink = 990;
 
 struct Generated {
   std::string text;        ///< of graph.nnef, with weights as literals
@@ -27,6 +30,8 @@ using Random = audit::Draw;
 
 /// Return the recipe of a seed: 1 to 6 links.
 Recipe recipe(uint64_t seed);
+/// Return the recipe of the seed with a `kShortLink` somewhere.
+Recipe short_recipe(uint64_t seed);
 /// Generate the graph of a recipe. Equal recipes give equal graphs. Without a link, the other links
 /// keep their random choices.
 Generated generate(const Recipe& recipe);

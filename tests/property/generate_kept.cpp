@@ -61,6 +61,29 @@ Wire Writer::numbered(const Wire& x) {
   return same(x, {x.name, " * 0.1 + ", put({"unsqueeze(", number, ", axes = [", axes, "])"})});
 }
 
+/// Combine frames with one of two numbers, by position: with one of them alone in a short stream.
+Wire Writer::by_position(const Wire& x) {
+  const Wire from = random_.chance(60) ? any_conv(x) : x;
+  const std::string place = put({"tract_core_range(0, ", length_of(from), ", 1)"});
+  const char* const numbers[] = {"0.0", "1.0", "0.5", "-0.7"};
+  const std::string by = put({"select(", random_.chance(50) ? "ge(" : "lt(", place, ", ",
+                              random_.in(1, 8), "), ", numbers[random_.in(0, 3)], ", ", number(),
+                              ")"});
+  const std::string axes = from.features > 0 ? "0, 1, 3" : "0, 1";
+  const std::string wide = put({"unsqueeze(", by, ", axes = [", axes, "])"});
+  const char* const kinds[] = {" * ", " + ", " - "};
+  if (random_.chance(75)) return same(from, {from.name, kinds[random_.in(0, 2)], wide});
+  return same(from, {random_.chance(50) ? "max(" : "min(", from.name, ", ", wide, ")"});
+}
+
+/// Put constant frames in front, and cut as many from the end: a short stream has no other frames.
+Wire Writer::shifted(const Wire& x) {
+  const std::string frames = length_of(x);
+  const Wire wide = random_.chance(50) || x.features > 0 ? pad(x, random_.in(1, 7), 0, number())
+                                                         : unlike_frames(x);
+  return same(wide, {"slice(", wide.name, ", axes = [2], begin = [0], end = [", frames, "])"});
+}
+
 Wire Writer::rows_added(const Wire& x) {
   if (x.features > 0) return numbered(x);
   const std::string table = put({numbers({1, 1, 400})});
@@ -104,6 +127,12 @@ Wire Writer::attention(const Wire& x) {
   }
   const std::string out = put({"matmul(", weights, ", ", rows, ")"});
   return same(x, {"transpose(", out, ", axes = [0, 2, 1])"});
+}
+
+Wire Writer::short_link(const Wire& x) {
+  const Wire out = random_.chance(50) ? by_position(x) : shifted(x);
+  wires_.push_back(out.name);
+  return out;
 }
 
 Wire Writer::kept(const Wire& x) {

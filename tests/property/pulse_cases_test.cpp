@@ -155,6 +155,21 @@ TEST(PulseCases, DeconvolutionsAfterABorder) {
   expect_streams(y(slice(deconv(edge, {12, 2}), 15, -15)), {{1, 4}, 2, 1, 5, "2*S"});
 }
 
+// Such frames lie before the first one that any output reads.
+TEST(PulseCases, DeconvolutionsThatTrimMoreThanTheirKernel) {
+  for (const int64_t kernel : {1, 2, 3}) {
+    for (const int64_t stride : {1, 2}) {
+      for (const int64_t before : {1, 3, 6}) {
+        for (int64_t trimmed = 1; trimmed <= 5; ++trimmed) {
+          const std::string x = pad("x", before, 1, "0.75");
+          expect_frames(y(deconv(x, {kernel, stride, 1, trimmed, 0}, "-0.25")), 1);
+          expect_frames(y(slice(deconv(x, {kernel, stride}, "-0.25"), trimmed, 0)), 2);
+        }
+      }
+    }
+  }
+}
+
 // Padding that keeps the size is constant if the length modulo the stride is known.
 TEST(PulseCases, PaddingThatKeepsTheSizeWithAStride) {
   const auto same = [](const std::string& x, int64_t kernel, int64_t stride) {

@@ -59,6 +59,29 @@ TEST(Prompts, CostNoDelay) {
   }
 }
 
+// A shorter stream ends among the prompts, so a query waits for the later ones that it sees.
+TEST(Prompts, EndWithTheFramesOfTheStream) {
+  for (const int64_t prompts : {1, 3, 9}) {
+    for (const int64_t ahead : {0, 1, 2, 5}) {
+      for (const bool normal : {true, false}) {
+        const std::string keys = str_cat("slice(concat([", prompts_of(prompts),
+                                         ", x], axis = 1), axes = [1], begin = [0], end = [S])");
+        const std::string seen = str_cat("(apart >= -", ahead, ") && (apart <= 3)");
+        const std::string used = normal ? "softmax(select(m, s, 0.0 - 1.0 / 0.0), axes = [2])"
+                                        : "s * tract_core_cast(m, to = 'f32')";
+        const std::string text = document(
+            "1, S, 4", str_cat("  n = tract_core_range(0, S, 1);\n"
+                               "  apart = unsqueeze(n, axes = [0, 2]) - unsqueeze(n, axes = [0, 1]);\n"
+                               "  keys = ", keys, ";\n  k = keys * [[[0.3, -0.2, 0.5, 0.9]]];\n",
+                               "  s = matmul(keys, k, transposeB = true);\n  m = ", seen,
+                               ";\n  y = matmul(", used, ", keys + 0.25);\n"));
+        SCOPED_TRACE(text);
+        for (const int64_t pulse : {1, 4}) expect_frames(text, pulse, kTolerance);
+      }
+    }
+  }
+}
+
 TEST(Prompts, LeaveTheDelayOfLaterFrames) {
   for (const int64_t prompts : {1, 4}) {
     const std::string ahead = "(apart >= -2) && (apart <= 3)";

@@ -24,6 +24,7 @@ class Writer {
 
   Wire start();
   Wire link(Wire x);
+  Wire short_link(const Wire& x);
   Wire any_link(Wire x);
   Wire finish(Wire x);
   void reseed(uint64_t seed) { random_ = Random(seed); }
@@ -86,6 +87,8 @@ class Writer {
   Wire unlike_frames(const Wire& x);
   std::string length_of(const Wire& x);
   Wire numbered(const Wire& x);
+  Wire by_position(const Wire& x);
+  Wire shifted(const Wire& x);
   Wire rows_added(const Wire& x);
   Wire resampled(const Wire& x);
   Wire attention(const Wire& x);
