@@ -9,6 +9,7 @@ target_sources(rill_core PRIVATE
   graph/rewrite.cpp
   graph/same.cpp
   graph/size_trace.cpp
+  graph/symbols_before.cpp
   graph/typed.cpp
   graph/walk.cpp
   graph/written.cpp
@@ -24,6 +25,7 @@ target_sources(rill_core PRIVATE
   optim/precision.cpp
   exec/constant_steps.cpp
   exec/extents.cpp
+  exec/index_checks.cpp
   exec/layout.cpp
   exec/lowering.cpp
   exec/op_fields.cpp

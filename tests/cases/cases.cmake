@@ -13,6 +13,7 @@ set(cases
   batch_is_bound_before_a_pulse
   bench_by_the_clock
   bench_of_streams
+  branch_by_an_open_size
   bytes_through_a_table
   caches_are_unfolded
   caches_begin_empty
@@ -34,6 +35,7 @@ set(cases
   compiled_model_with_no_table
   compiled_models_share_a_table
   compiled_with_a_window_too_long
+  computed_index_out_of_range
   corrupt_gzip
   cost_that_differs
   deployment_is_shown_with_its_batch
@@ -149,6 +151,7 @@ set(cases
   streams_stepped_together
   sums_over_chunks_stream
   symbol_tied_by_an_assertion
+  symbol_with_two_values
   syntax_error
   table_names_missing_kernels
   table_reshaped_for_forty_frames
