@@ -47,7 +47,8 @@ class Gather final : public OpBase<Gather> {
 /// Take, for each index, the element of the first input at the same place, except on `axis`, where
 /// the index selects it.
 /// Shapes: data [D0..Dn], indices [I0..In], I <= D but on `axis` -> [I0..In].
-/// Types, Errors: as for `Gather`. Stream: pointwise on the other axes.
+/// Types, Errors: as for `Gather`. Stream: pointwise on the other axes, and on `axis` of the indices.
+/// Between scores and values, a gather at differences of positions is a relative shift.
 /// Source: tract, `tract_core_gather_elements`.
 class GatherElements final : public OpBase<GatherElements> {
  public:

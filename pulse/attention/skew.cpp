@@ -1,9 +1,12 @@
 #include "pulse/attention/skew.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 #include "core/graph/course.h"
+#include "core/positions/affine.h"
+#include "ops/array/gather.h"
 #include "ops/array/pad.h"
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
@@ -20,10 +23,10 @@ Result<Facts> RelativeShift::infer(FactSpan in) const {
 }
 
 Course RelativeShift::course() const {
-  return {.form = Course::Form::kShifted, .past_only = past_only};
+  return {.form = Course::Form::kShifted, .begin = &nearest, .step = step, .past_only = past_only};
 }
 
-/// Row i of the output is row i of the input from element T - 1 - i on.
+/// Row i of the output is row i of the input from the distance of key 0 on, in steps.
 Status RelativeShift::eval(EvalCtx& ctx) const {
   View from = ctx.in[0];
   View to = ctx.out[0];
@@ -33,8 +36,10 @@ Status RelativeShift::eval(EvalCtx& ctx) const {
   const auto begin_at = [&](View* view, int64_t element) {
     view->data = view->as<std::byte>() + element * size;
   };
-  begin_at(&from, (queries - 1) * from.stride[rows + 1]);
+  RILL_ASSIGN(const int64_t origin, nearest.as_int());
+  begin_at(&from, origin * from.stride[rows + 1]);
   from.shape = to.shape;
+  from.stride[rows + 1] *= step;
   from.stride[rows] -= from.stride[rows + 1];
   if (!past_only) {
     copy_view(from, to);
@@ -100,9 +105,11 @@ bool slices_from(const SymbolScope& scope, const Node& node, int64_t axis, int64
          scope.simplify(*cut.begin) == Dim(begin);
 }
 
-/// The input of a shift, and whether it has only distances of keys that do not follow the query.
+/// The input of a shift, and which of its distances belongs to a key.
 struct Shift {
   OutletId from;
+  Dim nearest = Dim(0);
+  int64_t step = 1;
   bool past_only = false;
 };
 
@@ -133,7 +140,34 @@ std::optional<Shift> shifted_by(const Graph& graph, const Node& last, std::strin
                     ends_in(scope, cut.outputs[0], distances, rows) &&
                     ends_in(scope, merged.outputs[0], rows, distances) &&
                     ends_in(scope, last.outputs[0], rows, rows);
-  return fits ? std::optional(Shift{*source, past_only}) : std::nullopt;
+  return fits ? std::optional(Shift{*source, rows - Dim(1), 1, past_only}) : std::nullopt;
+}
+
+/// Return the shift that a gather at differences of positions is; nothing for other nodes.
+std::optional<Shift> gathered_shift(const Graph& graph, const Node& node,
+                                    std::string_view symbol) {
+  const auto* gather = node.op->as<ops::GatherElements>();
+  const int rank = node.outputs[0].rank();
+  if (!gather || rank < 2 || gather->axis != rank - 1) return std::nullopt;
+  const SymbolScope& scope = graph.scope;
+  const Fact& scores = graph.fact(node.inputs[0]);
+  const Fact& places = graph.fact(node.inputs[1]);
+  const Dim& rows = scores.dim(rank - 2);
+  if (!rows.mentions(symbol) || !ends_in(scope, places, rows, rows)) return std::nullopt;
+  for (int axis = 0; axis < rank - 2; ++axis) {
+    if (!(scores.dim(axis) == places.dim(axis))) return std::nullopt;
+  }
+  const auto place = affine_place(graph, node.inputs[1], {rank - 2, rank - 1, -1}, symbol);
+  if (!place || place->row != -place->column || std::abs(place->row) != 1) return std::nullopt;
+  const Dim last = rows - Dim(1);
+  const Dim& distances = scores.dim(rank - 1);
+  const auto within = [&](const Dim& query, const Dim& key) {
+    const Dim at = place->at(query, key);
+    return scope.proves_non_negative(at) && scope.proves_ge(distances - Dim(1), at);
+  };
+  if (!within(Dim(0), Dim(0)) || !within(last, Dim(0))) return std::nullopt;
+  return Shift{node.inputs[0], scope.simplify(place->start), place->column,
+               place->behind || !within(Dim(0), last)};
 }
 
 }  // namespace
@@ -141,12 +175,15 @@ std::optional<Shift> shifted_by(const Graph& graph, const Node& last, std::strin
 Graph gather_shifts(Graph graph, std::string_view symbol) {
   std::map<size_t, Shift> shifts;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
-    const auto shift = shifted_by(graph, graph.nodes[id], symbol);
+    auto shift = shifted_by(graph, graph.nodes[id], symbol);
+    if (!shift) shift = gathered_shift(graph, graph.nodes[id], symbol);
     if (shift) shifts.emplace(id, *shift);
   }
   if (shifts.empty()) return graph;
   for (const auto& [id, shift] : shifts) {
     auto op = draft_op<RelativeShift>();
+    op->nearest = shift.nearest;
+    op->step = shift.step;
     op->past_only = shift.past_only;
     graph.nodes[id].op = std::move(op);
     graph.nodes[id].inputs = {shift.from};

@@ -5,19 +5,26 @@
 namespace rill::pulse {
 
 /// Convert scores of queries against distances to scores of queries against keys: out[i, j] is
-/// in[i, T - 1 - i + j]. Exporters write relative attention as five nodes that pad, reshape and
-/// slice; this operator replaces them while a graph is pulsed. Three nodes do it for scores with
-/// one distance per key, none of them ahead. Their results for keys that follow a query, j > i, are
-/// meaningless and must be masked.
-/// Shapes: [.., T, 2 T - 1] -> [.., T, T], or [.., T, T] of distances that are `past_only` a query.
+/// in[i, nearest + step * (j - i)]. Exporters write relative attention as five nodes that pad,
+/// reshape and slice, or as a gather at differences of positions; this operator replaces them while
+/// a graph is pulsed. Three nodes do it for scores with one distance per key, none of them ahead.
+/// Their results for keys that follow a query, j > i, are meaningless and must be masked.
+/// Shapes: [.., T, D] -> [.., T, T]; all distances lie in D, or those of keys up to the query if it
+/// has `past_only`.
 /// Types: all plain ones. Errors: kShape.
 /// Stream: between scores and values only.
 /// Source: Transformer-XL, the relative shift.
 struct RelativeShift final : OpBase<RelativeShift> {
+  Dim nearest = Dim(0);  ///< the index of distance 0
+  int64_t step = 1;      ///< 1, or -1 if the index grows as keys lie further behind
   bool past_only = false;
 
   std::string_view name() const override { return "RelativeShift"; }
-  void fields(FieldVisitor& visitor) override { visitor.field("behind", past_only); }
+  void fields(FieldVisitor& visitor) override {
+    visitor.field("nearest", nearest);
+    visitor.field("step", step);
+    visitor.field("behind", past_only);
+  }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   Status pulsify(PulseBuilder& builder) const override;
