@@ -16,7 +16,7 @@ namespace rill::ops {
 /// Stream: pointwise on the axes of the indices and on the data's other axes; indices that count up
 /// become a slice, and a few constant ones become one slice each. Indices such as
 /// i // 4 * 4 repeat the rows of a slice. So do indices clamped to the rows, which exporters write
-/// for a linear interpolation by a power of two.
+/// for a linear interpolation by a factor such as 2, 3 or 5.
 /// Source: tract, `tract_core_gather`.
 class Gather final : public OpBase<Gather> {
  public:
