@@ -25,7 +25,7 @@ constexpr int64_t kMostFactor = int64_t{1} << 20;
 class Walk {
  public:
   Walk(const Graph& graph, std::string_view symbol, const Dim& frames)
-      : graph_(graph), symbol_(symbol), last_(frames - Dim(1)) {}
+      : graph_(graph), symbol_(symbol), frames_(frames), last_(frames - Dim(1)) {}
 
   Place follow(OutletId outlet, Square at, int depth) {
     const Fact& fact = graph_.fact(outlet);
@@ -42,7 +42,8 @@ class Walk {
     }
     const Node& node = graph_.node(outlet.node);
     const Course course = node.op->course();
-    if (course.is(Form::kCounted)) return counted(course, at);
+    if (course.is(Form::kCounted)) return fact.dim(0) == frames_ ? counted(course, at) : Place();
+    if (course.is(Form::kRepeated)) return repeated(graph_.fact(node.inputs[0]), node, at, depth);
     const auto squares = squares_of_inputs(graph_, node, at, symbol_);
     if (!squares || squares->empty()) return std::nullopt;
     Place first = follow(node.inputs[0], (*squares)[0], depth - 1);
@@ -55,6 +56,21 @@ class Walk {
 
  private:
   static Place constant(Dim number) { return AffinePlace{std::move(number)}; }
+
+  /// Follow a series of queries that is repeated.
+  Place repeated(const Fact& once, const Node& node, Square at, int depth) {
+    const Fact& fact = node.outputs[0];
+    const auto is_whole = [&](int axis) {
+      return axis < 0 || once.dim(axis) == fact.dim(axis) || once.dim(axis) == Dim(1);
+    };
+    if (!is_whole(at.column) || !(is_whole(at.row) || once.dim(at.row) == frames_)) {
+      return std::nullopt;
+    }
+    for (int* axis : {&at.row, &at.column}) {
+      if (*axis >= 0 && !once.dim(*axis).mentions(symbol_)) *axis = -1;
+    }
+    return follow(node.inputs[0], at, depth - 1);
+  }
 
   static Place counted(const Course& course, Square at) {
     if (at.row < 0 && at.column < 0) return std::nullopt;
@@ -125,6 +141,7 @@ class Walk {
 
   const Graph& graph_;
   std::string_view symbol_;
+  const Dim& frames_;
   Dim last_;  ///< the last query and key
   int visits_ = kMostVisits;
 };
@@ -132,8 +149,7 @@ class Walk {
 }  // namespace
 
 std::optional<AffinePlace> affine_place(const Graph& graph, OutletId outlet, Square at,
-                                        std::string_view symbol) {
-  const Dim& frames = graph.fact(outlet).dim(at.row);
+                                        const Dim& frames, std::string_view symbol) {
   return Walk(graph, symbol, frames).follow(outlet, at, kMostDepth);
 }
 

@@ -22,10 +22,11 @@ struct AffinePlace {
   }
 };
 
-/// Express a wire of whole numbers over queries and keys, with one extent, as an affine function of
-/// both. Limits (Min, Max) that change no number are left out. Nothing if the operators do not
-/// determine such a function, or if the number depends on other axes.
+/// Express a wire of whole numbers over queries and keys, `frames` of each, as an affine function
+/// of both. Limits (Min, Max) that change no number are left out. The axis of queries may hold
+/// several series of them, one after the other, if all have the same numbers. Nothing if the
+/// operators do not determine such a function, or if the number depends on other axes.
 std::optional<AffinePlace> affine_place(const Graph& graph, OutletId outlet, Square at,
-                                        std::string_view symbol);
+                                        const Dim& frames, std::string_view symbol);
 
 }  // namespace rill

@@ -156,6 +156,10 @@ Status GatherElements::eval(EvalCtx& ctx) const {
   return {};
 }
 
+Course GatherElements::course() const {
+  return {.form = Course::Form::kPicked, .axes = {&axis, 1}};
+}
+
 std::vector<AxisTrack> GatherElements::axes(FactSpan in, FactSpan) const {
   std::vector<AxisTrack> tracks;
   for (int i = 0; i < in[0].rank(); ++i) {

@@ -16,7 +16,7 @@ namespace rill::pulse {
 /// Source: Transformer-XL, the relative shift.
 struct RelativeShift final : OpBase<RelativeShift> {
   Dim nearest = Dim(0);  ///< the index of distance 0
-  int64_t step = 1;      ///< 1, or -1 if the index grows as keys lie further behind
+  int64_t step = 1;      ///< 1, or -1 if earlier keys have larger indices
   bool past_only = false;
 
   std::string_view name() const override { return "RelativeShift"; }
@@ -31,7 +31,11 @@ struct RelativeShift final : OpBase<RelativeShift> {
   Course course() const override;
 };
 
-/// Replace the nodes of each relative shift of a graph by one node.
+/// Replace each gather of scores at differences of positions by a relative shift. Its reshapes are
+/// only recognised before others put the frames first.
+Result<Graph> with_gathered_shifts(Graph graph, std::string_view symbol);
+
+/// Replace the nodes of each other relative shift of a graph by one node.
 Graph gather_shifts(Graph graph, std::string_view symbol);
 
 /// The same for the queries and keys of a pulse: [.., p, p + K - 1] -> [.., p, K], where out[a, b]

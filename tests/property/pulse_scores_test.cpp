@@ -77,6 +77,31 @@ TEST(Scores, GatheredAtDifferencesOfPositionsStream) {
   }
 }
 
+// Exporters merge heads and frames: the places of the queries are repeated for each head.
+TEST(Scores, GatheredWithHeadsAndFramesAsOneAxisStream) {
+  const auto merged = [](const std::string& rows) {
+    return document(
+        "1, S, 4",
+        "  n = tract_core_range(0, S, 1);\n  row = unsqueeze(n, axes = [0, 1, 3]);\n"
+        "  column = unsqueeze(n, axes = [0, 1, 2]);\n  d = tract_core_cast(unsqueeze("
+        "tract_core_range(1 - S, S, 1), axes = [0, 1, 3]), to = 'f32');\n"
+        "  p = reshape(sin(d * [[[[0.1, 0.4]]], [[[0.9, 1.6]]]]), shape = [1, 2, 2 * S - 1, 2]);\n"
+        "  h = transpose(reshape(x, shape = [1, S, 2, 2]), axes = [0, 2, 1, 3]);\n"
+        "  s = reshape(matmul(h, p, transposeB = true), shape = [2 * S, 2 * S - 1]);\n"
+        "  rows = tile(tract_core_range(S - 1, -1, -1), repeats = [2]);\n"
+        "  places = " + rows + " + unsqueeze(n, axes = [0]);\n"
+        "  g = tract_core_gather_elements(s, places, axis = 1);\n"
+        "  near = (row >= column) && (row - column <= 2);\n"
+        "  m = select(near, reshape(g, shape = [1, 2, S, S]), 0.0 - 1.0 / 0.0);\n"
+        "  z = matmul(softmax(m, axes = [3]), h);\n"
+        "  y = reshape(transpose(z, axes = [0, 2, 1, 3]), shape = [1, S, 4]);\n");
+  };
+  expect_streams(merged("unsqueeze(rows, axes = [1])"), {{1, 4}, 1, 1, 0, "S"}, 2e-6);
+  // The rows of the second head continue those of the first.
+  expect_refused(merged("unsqueeze(tract_core_range(2 * S - 1, -1, -1) / 2, axes = [1])"), 4,
+                 "node", "between scores and values");
+}
+
 TEST(Scores, GatheredAtOtherPlacesAreRefused) {
   const std::string both = "tract_core_range(1 - S, S, 1)";
   for (const char* places : {"column + row", "(row - row) + column", "(column - row) * 2 + S"}) {

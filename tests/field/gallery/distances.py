@@ -76,8 +76,39 @@ class Disentangled(nn.Module):
         return self.out(attend(scores, v, self.window))
 
 
+class MergedShift(nn.Module):
+    """A Zipformer that was traced: a small part of the queries meets compressed distances, and heads and frames are
+    one axis of the gather. Queries see their chunk and the one before."""
+
+    def __init__(self, size=16, heads=2, part=2, chunk=4):
+        super().__init__()
+        self.queries, self.parts = nn.Linear(size, 2 * size), nn.Linear(size, heads * part)
+        self.places, self.values = nn.Linear(8, heads * part, bias=False), nn.Linear(size, size)
+        self.out, self.heads, self.chunk = nn.Linear(size, size), heads, chunk
+
+    def distances(self, frames):
+        x = torch.arange(1 - frames, frames).to(torch.get_default_dtype()).unsqueeze(1)
+        angle = (3.0 * x.sign() * ((x.abs() + 3.0).log() - math.log(3.0))).atan() / 2
+        rates = 1 + torch.arange(4)
+        return torch.stack([(angle * rates).cos(), (angle * rates).sin()], -1).flatten(1).unsqueeze(0)
+
+    def forward(self, x):
+        batch, frames = x.shape[:2]
+        q, k = (split(y, self.heads) for y in self.queries(x).chunk(2, -1))
+        placed = split(self.parts(x), self.heads) @ split(self.places(self.distances(frames)), self.heads).transpose(2, 3)
+        rows = torch.arange(frames - 1, -1, -1).repeat(batch * self.heads).unsqueeze(-1)
+        placed = placed.reshape(-1, 2 * frames - 1).gather(1, rows + torch.arange(frames))
+        scores = q @ k.transpose(2, 3) + placed.reshape(batch, self.heads, frames, frames)
+        scores = scores.masked_fill(~window_mask(frames, 1, 0, self.chunk), float("-inf"))
+        y = torch.softmax(scores, -1) @ split(self.values(x), self.heads)
+        return self.out(y.transpose(1, 2).flatten(2))
+
+
 FRAMES = {"shape": (1, "S", 16), "lengths": (24, 40, 64), "pulse": 2, "delay": 0}
 recipe("Transformer-XL", "scores of all distances, gathered at differences of positions", GatheredShift, **FRAMES,
        exporters=("onnx", "nnef", "dynamo"))
 recipe("DeBERTa", "scores gathered at buckets of distances, along queries and keys", Disentangled, **FRAMES,
        exporters=("onnx", "nnef", "dynamo"))
+recipe("Zipformer, chunks", "distances of few channels, gathered with heads and frames as one axis", MergedShift,
+       (1, "S", 16), lengths=(24, 40, 64), pulse=4, delay=0, exporters=("onnx", "dynamo"),
+       left_out="torch_to_nnef does not write the number of repeats")
