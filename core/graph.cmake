@@ -15,6 +15,7 @@ target_sources(rill_core PRIVATE
   graph/written.cpp
   positions/abstract_math.cpp
   positions/abstract_value.cpp
+  positions/affine.cpp
   positions/curves.cpp
   positions/element.cpp
   positions/positions.cpp

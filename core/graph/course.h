@@ -27,6 +27,8 @@ struct Course {
     kReduced,     ///< `function` combines all elements of input 0 along `axes`, which stay
     kProducts,    ///< sums of products of an element of each input
     kJoined,      ///< the inputs, concatenated along `axes`
+    kRepeated,    ///< input 0, as a whole, again and again along each axis
+    kPicked,      ///< input 0 at the index, except on `axes`, where input 1 gives it
   };
   /// Functions that rules distinguish; all others are kOther.
   enum class Function : uint8_t {

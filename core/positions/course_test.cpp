@@ -14,6 +14,7 @@
 #include "ops/array/broadcast.h"
 #include "ops/array/cast.h"
 #include "ops/array/concat.h"
+#include "ops/array/gather.h"
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
 #include "ops/math/binary.h"
@@ -164,7 +165,7 @@ TEST(Course, OperatorsThatOnlyMoveElementsSaySo) {
       make_op<ops::Broadcast>(std::vector<Dim>{Dim(2)})};
   for (const OpPtr& op : moves) EXPECT_TRUE(op->course().is(Form::kMoved)) << op->name();
   const auto tile = make_op<ops::Tile>(std::vector<Dim>{Dim(2)});
-  EXPECT_TRUE(tile->course().is(Form::kOther));
+  EXPECT_TRUE(tile->course().is(Form::kRepeated));
 }
 
 TEST(Course, FormsAlongAxesNameThem) {
@@ -173,6 +174,7 @@ TEST(Course, FormsAlongAxesNameThem) {
   EXPECT_EQ(*slice.course().begin, Dim(3));
   EXPECT_EQ(*slice.course().end, Dim::symbol("S"));
   EXPECT_EQ(ops::Concat(1).course().axis(), 1);
+  EXPECT_EQ(ops::GatherElements(1).course().axis(), 1);
   EXPECT_EQ(ops::Reduce(ops::ReduceKind::kSum, {1}).course().summed_axis(), 1);
   EXPECT_EQ(ops::Reduce(ops::ReduceKind::kSum, {0, 1}).course().summed_axis(), std::nullopt);
   EXPECT_EQ(ops::Reduce(ops::ReduceKind::kMax, {1}).course().summed_axis(), std::nullopt);

@@ -265,6 +265,8 @@ Status Tile::lower(Lowering& lowering) const {
   return {};
 }
 
+Course Tile::course() const { return {.form = Course::Form::kRepeated}; }
+
 std::vector<AxisTrack> Tile::axes(FactSpan in, FactSpan) const {
   std::vector<AxisTrack> tracks;
   for (int axis = 0; axis < in[0].rank(); ++axis) {

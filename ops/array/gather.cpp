@@ -157,9 +157,14 @@ Status GatherElements::eval(EvalCtx& ctx) const {
   return {};
 }
 
+Course GatherElements::course() const {
+  return {.form = Course::Form::kPicked, .axes = {&axis, 1}};
+}
+
 std::vector<AxisTrack> GatherElements::axes(FactSpan in, FactSpan) const {
   std::vector<AxisTrack> tracks;
   for (int i = 0; i < in[0].rank(); ++i) {
+    if (i == axis) tracks.push_back({{-1, i}, {i}});
     if (i != axis && in[0].dim(i) == in[1].dim(i)) tracks.push_back({{i, i}, {i}});
   }
   return tracks;

@@ -17,7 +17,7 @@ namespace rill::ops {
 /// Stream: pointwise on the axes of the indices and on the data's other axes; indices that count up
 /// become a slice, and a few constant ones become one slice each. Indices such as
 /// i // 4 * 4 repeat the rows of a slice. So do indices clamped to the rows, which exporters write
-/// for a linear interpolation by a power of two.
+/// for a linear interpolation by a factor such as 2, 3 or 5.
 /// Source: tract, `tract_core_gather`.
 class Gather final : public OpBase<Gather> {
  public:
@@ -48,7 +48,8 @@ class Gather final : public OpBase<Gather> {
 /// Take, for each index, the element of the first input at the same place, except on `axis`, where
 /// the index selects it.
 /// Shapes: data [D0..Dn], indices [I0..In], I <= D but on `axis` -> [I0..In].
-/// Types, Errors: as for `Gather`. Stream: pointwise on the other axes.
+/// Types, Errors: as for `Gather`. Stream: pointwise on the other axes, and on `axis` of the
+/// indices. Between scores and values, a gather at differences of positions is a relative shift.
 /// Source: tract, `tract_core_gather_elements`.
 class GatherElements final : public OpBase<GatherElements> {
  public:
@@ -62,6 +63,7 @@ class GatherElements final : public OpBase<GatherElements> {
   std::optional<NumberRange> indices(int input, FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
+  Course course() const override;
   OpTraits traits() const override { return {.precision = Precision::kMoves}; }
   Status save(SaveCtx& ctx) const override;
 };

@@ -125,9 +125,33 @@ TEST(Gather, OfRowsBetweenWhichPlacesLieStreams) {
   }
 }
 
-// No float equals a third, so a place may round to the previous row.
-TEST(Gather, OfRowsBetweenWhichRoundedPlacesLieIsRefused) {
-  expect_refused(interpolated(3, "0.33333334", false), 2, "not known to count up");
+// No float equals a third or a fifth. Their floats are so near that a place does not round to the
+// previous row; NumPy finds none below 2^23.
+TEST(Gather, OfRowsBetweenWhichRoundedPlacesLieStreams) {
+  expect_streams(interpolated(3, "0.33333334", false), 0, {1, 4}, {1, 2, 9}, {0, 0});
+  expect_streams(interpolated(3, "0.33333334", true), 0, {1, 4}, {1, 2, 9}, {3, 2});
+  expect_streams(interpolated(5, "0.2", true), 0, {1, 2}, {1, 2, 9}, {5, 3});
+  const std::pair<int64_t, const char*> scales[] = {
+      {3, "0.33333334"}, {5, "0.2"}, {6, "0.16666667"}, {10, "0.1"}};
+  for (const auto& [times, scale] : scales) {
+    const int64_t frames = 1001;
+    const Tensor x = random_f32(5, {frames, 2});
+    const auto y = run(declutter(interpolated(times, scale, false)).value(), {x});
+    ASSERT_TRUE(y.ok()) << y.error().to_string();
+    std::vector<float> want;
+    for (int64_t place = 0; place < times * frames; ++place) {
+      const float at = (static_cast<float>(place) + 0.5F) * std::stof(scale) - 0.5F;
+      const auto row = static_cast<size_t>(std::max(at, 0.0F));
+      want.push_back(x.values<float>()[2 * row]);
+      want.push_back(x.values<float>()[2 * row + 1]);
+    }
+    expect_same((*y)[0], f32({times * frames, 2}, want));
+  }
+}
+
+// The float nearest to a seventh is so far off that its places may lie in another row.
+TEST(Gather, OfRowsBetweenWhichPlacesMayRoundIsRefused) {
+  expect_refused(interpolated(7, "0.14285715", false), 2, "not known to count up");
 }
 
 TEST(Gather, OfChannelsStreams) {

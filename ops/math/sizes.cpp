@@ -42,9 +42,11 @@ std::optional<SizeRatio> quotient_of(const SizeRatio& a, const SizeRatio& b) {
   return reduced(number, a.divisor * std::abs(*by));
 }
 
-/// Add or subtract. The sum of two rounded parts may miss a whole number by a bit.
+/// Add or subtract. The sum of two rounded parts may miss a whole number by a bit. With one exact
+/// part it does not: where the sum is whole, floats hold the other part, and a rounded product or
+/// quotient is exact where floats hold it.
 std::optional<SizeRatio> sum_of(const SizeRatio& a, const SizeRatio& b, int64_t sign) {
-  if (!a.is_whole() && !b.is_whole() && !(a.is_binary() && b.is_binary())) return std::nullopt;
+  if (!a.is_binary() && !b.is_binary()) return std::nullopt;
   const Dim number = a.number * Dim(b.divisor) + Dim(sign) * b.number * Dim(a.divisor);
   return reduced(number, a.divisor * b.divisor);
 }

@@ -71,9 +71,10 @@ class Streamed {
       if (input_of(body_, outlet) >= 0) continue;
       if (const Course course = node.op->course(); course.is(Form::kShifted)) {
         past_only_ |= course.past_only;
-        const Dim nearest = node.outputs[0].dim(at.column) - Dim(1);
+        const NearestDistance nearest{*course.begin, course.step};
         if (nearest_ && !(*nearest_ == nearest)) {
-          return b_.refuse("Give all distances one length", "distances of two lengths meet");
+          return b_.refuse("Give all distances one length and order",
+                           "distances of two lengths or orders meet");
         }
         nearest_ = nearest;
       }
@@ -230,7 +231,7 @@ class Streamed {
   int64_t ready_ = 0;  ///< the first pulse at which all inputs that do not stream are valid
   Layout layout_;
   bool past_only_ = false;      ///< a relative shift has no distances to keys after the query
-  std::optional<Dim> nearest_;  ///< index of distance 0 among those of the whole run
+  std::optional<NearestDistance> nearest_;
   std::map<PlacedWire, int> asked_;
   std::map<PlacedWire, PulsedScores::Input> inputs_;
 };

@@ -161,7 +161,7 @@ Result<OutletId> PulsedScores::count_distances(const Dim& start, int64_t step) {
     return refuse("Take distances from a range or a table",
                   "it does not give the distances of keys from queries");
   }
-  const Dim zero = start + Dim(step) * *nearest_;
+  const Dim zero = start + Dim(step) * nearest_->index;
   const auto origin = scope().simplify(zero).to_int();
   if (!origin) {
     return refuse("Count distances from the middle", "its value at distance 0 is ", zero,
@@ -169,7 +169,7 @@ Result<OutletId> PulsedScores::count_distances(const Dim& start, int64_t step) {
   }
   std::vector<int64_t> numbers;
   for (int64_t i = 0; i < layout_.distances(); ++i) {
-    numbers.push_back(*origin + step * (layout_.least_distance() + i));
+    numbers.push_back(*origin + step * nearest_->step * (layout_.least_distance() + i));
   }
   return numbers_of(numbers);
 }

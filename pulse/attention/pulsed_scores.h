@@ -20,6 +20,13 @@ int input_of(const Graph& body, OutletId outlet);
 Result<std::vector<Square>> followed_inputs(const PulseBuilder& b, const Graph& body,
                                             const Node& node, Square output);
 
+/// The index of distance 0 among those of the whole run, and its growth from one key to the next.
+struct NearestDistance {
+  Dim index;
+  int64_t step = 1;
+  bool operator==(const NearestDistance& other) const = default;
+};
+
 /// Pulses the nodes of a body by the rules of their operators. All wires have the queries and keys
 /// of one layout, so no wire is delayed or aligned with another.
 class PulsedScores final : public PulseBuilder, private ScoresBuilder {
@@ -30,10 +37,9 @@ class PulsedScores final : public PulseBuilder, private ScoresBuilder {
     OutletId front;  ///< of keys: those before the streaming ones, if there are any
   };
 
-  /// `inputs`: the pulsed inputs of the body; `nearest`: the index of distance 0 among those of the
-  /// whole run, if there are distances.
+  /// `inputs`: the pulsed inputs of the body; `nearest`: of the distances, if there are any.
   PulsedScores(PulseBuilder& around, const Graph& body, const Layout& layout,
-               std::map<PlacedWire, Input> inputs, std::optional<Dim> nearest)
+               std::map<PlacedWire, Input> inputs, std::optional<NearestDistance> nearest)
       : PulseBuilder(around, body),
         around_(around),
         layout_(layout),
@@ -125,7 +131,7 @@ class PulsedScores final : public PulseBuilder, private ScoresBuilder {
   PulseBuilder& around_;
   const Layout& layout_;
   std::map<PlacedWire, Input> inputs_;
-  std::optional<Dim> nearest_;
+  std::optional<NearestDistance> nearest_;
   std::map<PlacedWire, PulsedWire> done_;
   bool normalised_ = false;
   bool of_values_ = false;  ///< the wires are values, not weights

@@ -1,9 +1,11 @@
 #include "pulse/attention/skew.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 #include "core/graph/course.h"
+#include "core/positions/affine.h"
 #include "ops/array/pad.h"
 #include "ops/array/reshape.h"
 #include "ops/array/slice.h"
@@ -20,10 +22,10 @@ Result<Facts> RelativeShift::infer(FactSpan in) const {
 }
 
 Course RelativeShift::course() const {
-  return {.form = Course::Form::kShifted, .past_only = past_only};
+  return {.form = Course::Form::kShifted, .begin = &nearest, .step = step, .past_only = past_only};
 }
 
-/// Row i of the output is row i of the input from element T - 1 - i on.
+/// Row i of the output is row i of the input from the distance of key 0 on, in steps.
 Status RelativeShift::eval(EvalCtx& ctx) const {
   View from = ctx.in[0];
   View to = ctx.out[0];
@@ -33,8 +35,10 @@ Status RelativeShift::eval(EvalCtx& ctx) const {
   const auto begin_at = [&](View* view, int64_t element) {
     view->data = view->as<std::byte>() + element * size;
   };
-  begin_at(&from, (queries - 1) * from.stride[rows + 1]);
+  RILL_ASSIGN(const int64_t origin, nearest.as_int());
+  begin_at(&from, origin * from.stride[rows + 1]);
   from.shape = to.shape;
+  from.stride[rows + 1] *= step;
   from.stride[rows] -= from.stride[rows + 1];
   if (!past_only) {
     copy_view(from, to);
@@ -100,9 +104,11 @@ bool slices_from(const SymbolScope& scope, const Node& node, int64_t axis, int64
          scope.simplify(*cut.begin) == Dim(begin);
 }
 
-/// The input of a shift, and whether it has only distances of keys that do not follow the query.
+/// The input of a shift, and which of its distances belongs to a key.
 struct Shift {
   OutletId from;
+  Dim nearest = Dim(0);
+  int64_t step = 1;
   bool past_only = false;
 };
 
@@ -133,25 +139,96 @@ std::optional<Shift> shifted_by(const Graph& graph, const Node& last, std::strin
                     ends_in(scope, cut.outputs[0], distances, rows) &&
                     ends_in(scope, merged.outputs[0], rows, distances) &&
                     ends_in(scope, last.outputs[0], rows, rows);
-  return fits ? std::optional(Shift{*source, past_only}) : std::nullopt;
+  return fits ? std::optional(Shift{*source, rows - Dim(1), 1, past_only}) : std::nullopt;
 }
 
-}  // namespace
+/// Return the shift that a gather at differences of positions is; nothing for other nodes. `scores`
+/// has the distances of the queries, `places` the index of each key for the queries of each of the
+/// other axes, which may be merged with the queries.
+std::optional<Shift> gathered_shift(const Graph& graph, OutletId scores, OutletId places,
+                                    std::string_view symbol) {
+  const SymbolScope& scope = graph.scope;
+  const Fact& of_scores = graph.fact(scores);
+  const Fact& of_places = graph.fact(places);
+  const int rank = of_places.rank();
+  if (of_scores.rank() < 2 || rank < 2) return std::nullopt;
+  const Dim& rows = of_scores.dim(of_scores.rank() - 2);
+  const Dim& distances = of_scores.shape.back();
+  if (!rows.mentions(symbol) || !(of_places.shape.back() == rows)) return std::nullopt;
+  const auto place = affine_place(graph, places, {rank - 2, rank - 1, -1}, rows, symbol);
+  if (!place || place->row != -place->column || std::abs(place->row) != 1) return std::nullopt;
+  const Dim last = rows - Dim(1);
+  const auto within = [&](const Dim& query, const Dim& key) {
+    const Dim at = place->at(query, key);
+    return scope.proves_non_negative(at) && scope.proves_ge(distances - Dim(1), at);
+  };
+  if (!within(Dim(0), Dim(0)) || !within(last, Dim(0))) return std::nullopt;
+  return Shift{scores, scope.simplify(place->start), place->column,
+               place->behind || !within(Dim(0), last)};
+}
 
-Graph gather_shifts(Graph graph, std::string_view symbol) {
+/// Return whether the axes of two wires are equal, the last one excepted.
+bool same_rows(const Fact& a, const Fact& b) {
+  return a.rank() == b.rank() && std::equal(a.shape.begin(), a.shape.end() - 1, b.shape.begin());
+}
+
+/// As above, for the last node of the shift: a gather, or a reshape that undoes one before the
+/// gather.
+std::optional<Shift> gathered_shift(const Graph& graph, const Node& last,
+                                    std::string_view symbol) {
+  const bool views = last.op->traits().keeps_order && last.inputs.size() == 1;
+  const Node& node = views ? graph.node(last.inputs[0].node) : last;
+  const Course picked = node.op->course();
+  if (!picked.is(Course::Form::kPicked) || picked.axis() != node.outputs[0].rank() - 1 ||
+      !same_rows(graph.fact(node.inputs[0]), graph.fact(node.inputs[1]))) {
+    return std::nullopt;
+  }
+  OutletId scores = node.inputs[0];
+  if (views) {
+    const Node& merged = graph.node(scores.node);
+    if (!merged.op->traits().keeps_order || merged.inputs.size() != 1) return std::nullopt;
+    scores = merged.inputs[0];
+  }
+  const Fact& given = graph.fact(scores);
+  const Fact& made = last.outputs[0];
+  const bool fits = same_rows(given, made) && given.rank() >= 2 &&
+                    given.shape.back() == graph.fact(node.inputs[0]).shape.back() &&
+                    made.shape.back() == node.outputs[0].shape.back();
+  return fits ? gathered_shift(graph, scores, node.inputs[1], symbol) : std::nullopt;
+}
+
+/// Replace each node for which `shift_of` returns a shift.
+template <class ShiftOf>
+Graph replaced(Graph graph, const ShiftOf& shift_of) {
   std::map<size_t, Shift> shifts;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
-    const auto shift = shifted_by(graph, graph.nodes[id], symbol);
+    const auto shift = shift_of(graph, graph.nodes[id]);
     if (shift) shifts.emplace(id, *shift);
   }
   if (shifts.empty()) return graph;
   for (const auto& [id, shift] : shifts) {
     auto op = draft_op<RelativeShift>();
+    op->nearest = shift.nearest;
+    op->step = shift.step;
     op->past_only = shift.past_only;
     graph.nodes[id].op = std::move(op);
     graph.nodes[id].inputs = {shift.from};
   }
   return std::move(graph).compacted();
+}
+
+}  // namespace
+
+Result<Graph> with_gathered_shifts(Graph graph, std::string_view symbol) {
+  return replaced(std::move(graph), [&](const Graph& whole, const Node& node) {
+    return gathered_shift(whole, node, symbol);
+  });
+}
+
+Graph gather_shifts(Graph graph, std::string_view symbol) {
+  return replaced(std::move(graph), [&](const Graph& whole, const Node& node) {
+    return shifted_by(whole, node, symbol);
+  });
 }
 
 Result<OutletId> add_shift(PulseBuilder& b, std::string_view name, OutletId scores, int64_t queries,

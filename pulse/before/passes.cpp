@@ -5,6 +5,7 @@
 #include "core/optim/optim.h"
 #include "ops/built.h"
 #include "ops/control/loop_sum.h"
+#include "pulse/attention/skew.h"
 #include "pulse/before/frames_first.h"
 #include "pulse/before/joined_pad.h"
 #include "pulse/before/long_streams.h"
@@ -39,6 +40,7 @@ constexpr Pass kPasses[] = {
     loops_of_sums,
     kScores ? joined_scores : nullptr,
     kPads ? pads_of_joins : nullptr,
+    built("attention") && built("gather") ? with_gathered_shifts : nullptr,
     built("reshape") ? put_frames_first : nullptr,
     kWeighs ? loops_of_weighed_sums : nullptr,
     kRepeats ? sink_edge_padding : nullptr,

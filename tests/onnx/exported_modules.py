@@ -394,6 +394,9 @@ def modules():
         "corners": dict(size=17, mode="linear", align_corners=True), "area": dict(size=3, mode="area")}
     for name, how in ways.items():
         listed.append(Module(f"resize_{name}", resized(**how), (r(2, 3, 9),), [n]))
+    for factor in (3.0, 5.0):
+        listed.append(Module(f"upsampled_by_{factor:.0f}", resized(scale_factor=factor, mode="linear"), (r(2, 3, 9),),
+                             [nct], "time"))
     for mode in ("nearest", "bilinear", "bicubic"):
         more = {} if mode == "nearest" else {"align_corners": False}
         listed.append(Module(f"resize_2d_{mode}", resized(scale_factor=(1.5, 2.0), mode=mode, **more),

@@ -36,6 +36,7 @@ except ImportError as error:
 
 import classifiers  # noqa: E402, F401
 import codecs_of_sound  # noqa: E402, F401
+import distances  # noqa: E402, F401
 import encoders  # noqa: E402, F401
 import enhancers  # noqa: E402, F401
 import more_encoders  # noqa: E402, F401
