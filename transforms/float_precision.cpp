@@ -7,7 +7,7 @@
 #include "core/optim/precision.h"
 #include "ops/array/cast.h"
 #include "ops/control/loop_sum.h"
-#include "ops/control/recognise.h"
+#include "ops/rnn/recognise.h"
 #include "ops/control/scan.h"
 
 namespace rill::transforms {
