@@ -8,6 +8,7 @@
 #include "core/base/progress.h"
 #include "core/base/search.h"
 #include "core/base/sorted.h"
+#include "core/graph/walk.h"
 #include "core/run/feed.h"
 #include "pulse/choice.h"
 #include "pulse/least_delay.h"
@@ -145,17 +146,16 @@ Status Inspection::add_least(const pulse::LeastDelays& least) {
 }
 
 void Inspection::add_losing(int wire, OutputLatency* row) const {
-  std::vector<char> seen(out_.wires.size());
-  std::vector<int> open{wire};
-  while (!open.empty()) {
-    const int at = open.back();
-    open.pop_back();
-    if (seen[static_cast<size_t>(at)]) continue;
-    seen[static_cast<size_t>(at)] = 1;
-    const WireLatency& own = out_.wires[static_cast<size_t>(at)];
-    if (own.loses > 0) row->losing.push_back(at);
-    open.insert(open.end(), own.wire.inputs.begin(), own.wire.inputs.end());
-  }
+  const auto at = [&](int id) -> const WireLatency& {
+    return out_.wires[static_cast<size_t>(id)];
+  };
+  const auto add = [&](int id) {
+    if (at(id).loses > 0) row->losing.push_back(id);
+    return false;
+  };
+  any_reached(wire, add, [&](int id, const auto& reach) {
+    for (const int input : at(id).wire.inputs) reach(input);
+  });
   sort_list(row->losing);
 }
 

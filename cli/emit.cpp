@@ -23,7 +23,7 @@ Status write_emitted(const std::string& to, const std::string& model,
         .hint("Give --target one name, and write a file per target");
   }
   kernels::Target target;
-  if (!kernels::target_from_name(plans[0].target.c_str(), &target)) {
+  if (!kernels::target_from_name(plans[0].target, &target)) {
     return fail(Code::kInternal, "target ", plans[0].target, " has no name");
   }
   std::filesystem::path header(path);

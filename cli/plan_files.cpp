@@ -10,7 +10,6 @@
 #include "cli/say_impl.h"
 #include "core/exec/extents.h"
 #include "core/run/plan_format.h"
-#include "kernels/target.h"
 #include "nnef_loader/system/files.h"
 #include "ops/op_table.h"
 #include "ops/step_table.h"
@@ -30,13 +29,7 @@ Result<plan_file::MappedFile> plan_file_bytes(const CommonOptions& common) {
 
 Result<plan_file::OpenedPlan> open_plan_file(const CommonOptions& common, bool whole) {
   RILL_ASSIGN(const plan_file::MappedFile file, plan_file_bytes(common));
-  plan_file::Known known;
-  known.steps = ops::step_table();
-  known.modules = ops::op_table();
-  known.rank = [](std::string_view target) {
-    return kernels::target_rank(std::string(target).c_str());
-  };
-  known.cpu = kernels::target_name(kernels::running_target());
+  const plan_file::Known known = plan_file::known_here(ops::step_table(), ops::op_table());
   if (whole) RILL_TRY(plan_file::verify(file.bytes).at(common.file, 0));
   auto opened = plan_file::open(file.bytes, file.owner, known, common.limits.plan);
   if (!opened.ok()) return opened.take_status().at(common.file, 0);

@@ -2,6 +2,7 @@ target_sources(rill_core PRIVATE
   graph/ends.cpp
   graph/fingerprint.cpp
   graph/graph.cpp
+  graph/graph_copy.cpp
   graph/nnef.cpp
   graph/onnx.cpp
   graph/op.cpp
@@ -12,6 +13,7 @@ target_sources(rill_core PRIVATE
   graph/symbols_before.cpp
   graph/typed.cpp
   graph/walk.cpp
+  graph/with_symbol.cpp
   graph/written.cpp
   positions/abstract_math.cpp
   positions/abstract_value.cpp

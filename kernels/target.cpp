@@ -1,7 +1,5 @@
 #include "kernels/target.h"
 
-#include <cstring>
-
 namespace rill::kernels {
 namespace {
 
@@ -21,9 +19,9 @@ constexpr Named kTargets[] = {
 
 }  // namespace
 
-bool target_from_name(const char* name, Target* target) {
+bool target_from_name(std::string_view name, Target* target) {
   for (const Named& each : kTargets) {
-    if (std::strcmp(each.name, name) != 0) continue;
+    if (name != each.name) continue;
     *target = each.target;
     return true;
   }
@@ -44,7 +42,7 @@ Target running_target() {
   return {tier, has_dot_products(tier)};
 }
 
-int target_rank(const char* name) {
+int target_rank(std::string_view name) {
   Target target;
   if (!target_from_name(name, &target) || !built_for(target.tier)) return -1;
   const bool runs = supports(running_tier(), target.tier) &&

@@ -70,7 +70,7 @@ Result<std::vector<kernels::Target>> targets_named(std::string_view list, std::s
     const std::string name(list.substr(at, comma - at));
     at = comma + 1;
     kernels::Target target = kernels::running_target();
-    if (name != "native" && !kernels::target_from_name(name.c_str(), &target)) {
+    if (name != "native" && !kernels::target_from_name(name, &target)) {
       return fail(Code::kArg, option, " ", name.empty() ? "\"\"" : name,
                   ": expected native, scalar, sse42, avx2, avx2vnni, avx512, avx512vnni, neon, "
                   "neondotprod or wasm");

@@ -8,6 +8,7 @@
 #include "core/base/search.h"
 #include "core/run/plan_format.h"
 #include "core/run/plan_records.h"
+#include "kernels/target.h"
 #include "plan_file/check.h"
 #include "plan_file/checksum.h"
 #include "plan_file/properties.h"
@@ -233,6 +234,12 @@ Result<Head> read_head(std::span<const std::byte> bytes) {
 bool is_plan_file(std::span<const std::byte> bytes) {
   return bytes.size() >= sizeof(Header) &&
          std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
+}
+
+Known known_here(std::span<const StepKind* const> steps,
+                 std::span<const OpModule* const> modules) {
+  const char* const cpu = kernels::target_name(kernels::running_target());
+  return {steps, modules, kernels::target_rank, cpu};
 }
 
 Result<OpenedPlan> open(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,

@@ -25,6 +25,9 @@ struct Known {
   std::string_view cpu;  ///< features of the CPU, for refusals
 };
 
+/// Return what the running library knows on this CPU.
+Known known_here(std::span<const StepKind* const> steps, std::span<const OpModule* const> modules);
+
 /// A plan opened from a file.
 struct OpenedPlan {
   std::shared_ptr<const Plan> plan;

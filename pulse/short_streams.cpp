@@ -7,8 +7,8 @@
 #include "core/base/checked.h"
 #include "core/base/search.h"
 #include "core/dim/pattern.h"
+#include "core/graph/graph_copy.h"
 #include "core/graph/some_fields.h"
-#include "pulse/before/graph_copy.h"
 #include "pulse/lengths.h"
 
 namespace rill::pulse {
@@ -150,8 +150,7 @@ class EmptyExtents final : public GraphCopy {
  private:
   Status copy(int id) override {
     const Node& node = graph_.node(id);
-    std::vector<OutletId> inputs;
-    for (const OutletId& input : node.inputs) inputs.push_back(mapped_.at(input));
+    std::vector<OutletId> inputs = mapped_.inputs_of(node);
     const bool is_inside = attention_.is_inside(id);
     const auto counts = [&](OutletId input) { return graph_.fact(input).dtype == DType::kDim; };
     if (!is_inside && any_of(attention_.inputs_of(graph_, id), counts)) {

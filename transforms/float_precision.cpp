@@ -3,12 +3,14 @@
 #include <map>
 
 #include "core/base/search.h"
+#include "core/graph/graph_copy.h"
 #include "core/graph/some_fields.h"
+#include "core/graph/walk.h"
 #include "core/optim/precision.h"
 #include "ops/array/cast.h"
 #include "ops/control/loop_sum.h"
-#include "ops/control/recognise.h"
 #include "ops/control/scan.h"
+#include "ops/rnn/recognise.h"
 
 namespace rill::transforms {
 namespace {
@@ -36,31 +38,30 @@ class Converter final : public SomeFields {
 
 const ops::Scan* loop_of(const Node& node) { return node.op->as<ops::Scan>(); }
 
-class Translation {
+/// Copies a graph with another float type.
+class Translation final : public GraphCopy {
  public:
   Translation(const Graph& graph, DType from, DType to, const NodeFilter& filter,
               std::vector<std::string>* notes)
-      : graph_(graph), from_(from), to_(to), filter_(filter), notes_(notes) {}
+      : GraphCopy(graph), from_(from), to_(to), filter_(filter), notes_(notes) {}
 
-  Result<Graph> run();
+  Result<Graph> translated();
 
  private:
-  Status node(int id);
+  Status visit(int id) override;
+  Status copy(int id) override;
+  Result<OutletId> whole(OutletId old) override;
   Result<OutletId> input(const Node& node, size_t index, bool selected);
   Result<OpPtr> op_of(const Node& node) const;
   bool takes(const Node& node, const Op& op) const;
-  Status outputs();
   bool selects(int id) const;
   void keep_recurrent_layers();
 
-  const Graph& graph_;
   DType from_;
   DType to_;
   const NodeFilter& filter_;
   std::vector<std::string>* notes_;
   std::vector<bool> chained_;  ///< nodes of chains, where `to` is narrow
-  Graph out_;
-  std::map<OutletId, OutletId> mapped_;
   std::vector<bool> recurrent_;  ///< nodes of recurrent layers, which keep the old type
   /// Constants in their old type for unconverted nodes, with or without rounding to the new type.
   std::map<std::pair<OutletId, bool>, OutletId> exact_;
@@ -130,21 +131,24 @@ bool Translation::selects(int id) const {
   return !chained && filter_.matches(graph_.node(id).name);
 }
 
-Status Translation::node(int id) {
+Status Translation::visit(int id) {
   const Node& node = graph_.node(id);
-  const OutletId own{id, 0};
-  bool selected = selects(id);
-  if (const auto* source = node.op->as<Source>()) {
-    Fact fact = source->fact;
+  if (const Fact* source = source_of(*node.op)) {
+    Fact fact = *source;
     if (fact.dtype == from_) fact.dtype = to_;
-    mapped_[own] = out_.add_source(node.name, std::move(fact), node.line);
-    return {};
+    mapped_.set(id, {out_.add_source(node.name, std::move(fact), node.line)});
+  } else if (TensorPtr value = constant_of(*node.op)) {
+    if (selects(id)) value = converted(value, from_, to_);
+    mapped_.set(id, {out_.add_const(node.name, std::move(value), node.line)});
+  } else {
+    return copy(id);
   }
-  if (const auto* constant = node.op->as<Const>()) {
-    const TensorPtr value = selected ? converted(constant->value, from_, to_) : constant->value;
-    mapped_[own] = out_.add_const(node.name, value, node.line);
-    return {};
-  }
+  return {};
+}
+
+Status Translation::copy(int id) {
+  const Node& node = graph_.node(id);
+  bool selected = selects(id);
   OpPtr op = node.op;
   if (selected) {
     RILL_ASSIGN(op, op_of(node));
@@ -156,25 +160,15 @@ Status Translation::node(int id) {
     RILL_ASSIGN(const OutletId wire, input(node, i, selected));
     inputs.push_back(wire);
   }
-  RILL_ASSIGN(const auto outlets, out_.add_folded(node.name, std::move(op), inputs, node.line));
-  for (size_t slot = 0; slot < outlets.size(); ++slot) {
-    mapped_[{id, static_cast<int>(slot)}] = outlets[slot];
-  }
-  return {};
+  return append_folded(id, std::move(op), inputs);
 }
 
-Status Translation::outputs() {
-  for (size_t i = 0; i < graph_.outputs.size(); ++i) {
-    const OutletId old = graph_.outputs[i];
-    OutletId wire = mapped_.at(old);
-    if (graph_.fact(old).dtype == from_ && out_.fact(wire).dtype == from_) {
-      const std::string name = str_cat(graph_.node(old.node).name, ".cast-out-", old.slot);
-      RILL_ASSIGN(const auto cast, out_.add_folded(name, make_op<ops::Cast>(to_), {wire}));
-      wire = cast[0];
-    }
-    out_.add_output(graph_.output_names[i], wire);
-  }
-  return {};
+Result<OutletId> Translation::whole(OutletId old) {
+  const OutletId wire = mapped_.at(old);
+  if (graph_.fact(old).dtype != from_ || out_.fact(wire).dtype != from_) return wire;
+  const std::string name = str_cat(graph_.node(old.node).name, ".cast-out-", old.slot);
+  RILL_ASSIGN(const auto cast, out_.add_folded(name, make_op<ops::Cast>(to_), {wire}));
+  return cast[0];
 }
 
 /// Keep recurrent layers in the old type, which has kernels for them: rounding in every step would
@@ -188,19 +182,14 @@ void Translation::keep_recurrent_layers() {
   }
 }
 
-Result<Graph> Translation::run() {
-  out_ = empty_like(graph_);
+Result<Graph> Translation::translated() {
   if (is_reduced_float(to_) && !is_reduced_float(from_)) {
     Chains chains = chains_of(graph_, to_);
     chained_ = std::move(chains.nodes);
     if (notes_) notes_->insert(notes_->end(), chains.notes.begin(), chains.notes.end());
     keep_recurrent_layers();
   }
-  for (size_t id = 0; id < graph_.nodes.size(); ++id) RILL_TRY(node(static_cast<int>(id)));
-  out_.inputs.clear();
-  for (const OutletId& input : graph_.inputs) out_.inputs.push_back(mapped_.at(input));
-  RILL_TRY(outputs());
-  return out_.compacted();
+  return std::move(*this).run();
 }
 
 std::vector<std::string> split_names(std::string_view text) {
@@ -236,11 +225,11 @@ NodeFilter filter_from_text(std::string_view text) {
 Result<Graph> with_float_type(const Graph& graph, DType from, DType to, const NodeFilter& filter,
                               std::vector<std::string>* notes) {
   if (!is_reduced_float(to) || is_reduced_float(from)) {
-    return Translation(graph, from, to, filter, notes).run();
+    return Translation(graph, from, to, filter, notes).translated();
   }
   // A loop would round its sum in every iteration.
   RILL_ASSIGN(const Graph sums, ops::sum_loops(graph));
-  return Translation(sums, from, to, filter, notes).run();
+  return Translation(sums, from, to, filter, notes).translated();
 }
 
 }  // namespace rill::transforms

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/search.h"
-#include "transforms/splice.h"
+#include "transforms/rebuilt.h"
 
 namespace rill::transforms {
 namespace {
@@ -36,8 +36,8 @@ Result<size_t> input_at(const Graph& graph, OutletId wire) {
 }  // namespace
 
 Result<Graph> with_inputs_at(const Graph& graph, std::span<const std::string> nodes) {
-  Splice splice(graph);
-  splice.inputs.clear();
+  Graph edited = graph;
+  edited.inputs.clear();
   std::vector<int> axes;
   std::vector<std::optional<Dim>> lengths;
   for (const std::string& name : nodes) {
@@ -48,19 +48,15 @@ Result<Graph> with_inputs_at(const Graph& graph, std::span<const std::string> no
       axes.push_back(graph.streaming->input_axis(index));
       lengths.push_back(graph.streaming->input_length(index));
     }
-    Node source;
-    source.name = name;
-    source.outputs = {graph.fact(wire).without_value()};
-    source.op = make_op<Source>(source.outputs[0]);
-    source.line = graph.node(id).line;
-    splice.inputs.push_back(wire);
-    splice.nodes()[static_cast<size_t>(id)] = std::move(source);
+    edited.inputs.push_back(wire);
+    edited.nodes[static_cast<size_t>(id)] =
+        source_node(name, graph.fact(wire).without_value(), graph.node(id).line);
   }
   if (graph.streaming) {
-    splice.frame().streaming->input_axes = std::move(axes);
-    splice.frame().streaming->input_lengths = std::move(lengths);
+    edited.streaming->input_axes = std::move(axes);
+    edited.streaming->input_lengths = std::move(lengths);
   }
-  RILL_ASSIGN(Graph out, splice.build());
+  RILL_ASSIGN(Graph out, rebuilt(std::move(edited)));
   for (size_t id = 0; id < out.nodes.size(); ++id) {
     const OutletId wire{static_cast<int>(id), 0};
     if (!out.nodes[id].op->as<Source>()) continue;
@@ -73,25 +69,26 @@ Result<Graph> with_inputs_at(const Graph& graph, std::span<const std::string> no
 
 Result<Graph> with_source_fact(const Graph& graph, std::string_view input, const Fact& fact) {
   RILL_ASSIGN(const int id, source_named(graph, input));
-  Splice splice(graph);
-  splice.nodes()[static_cast<size_t>(id)].op = make_op<Source>(fact);
+  Graph edited = graph;
+  edited.nodes[static_cast<size_t>(id)] =
+      source_node(graph.node(id).name, fact, graph.node(id).line);
   for (const Dim& extent : fact.shape) {
     std::vector<std::string> symbols;
     extent.collect_symbols(&symbols);
-    for (const std::string& symbol : symbols) splice.frame().scope.declare(symbol);
+    for (const std::string& symbol : symbols) edited.scope.declare(symbol);
   }
-  return splice.build();
+  return rebuilt(std::move(edited));
 }
 
 Result<Graph> with_constant_input(const Graph& graph, std::string_view input, Tensor value) {
   RILL_ASSIGN(const int id, source_named(graph, input));
-  Splice splice(graph);
-  splice.nodes()[static_cast<size_t>(id)].op =
+  Graph edited = graph;
+  edited.nodes[static_cast<size_t>(id)].op =
       make_op<Const>(std::make_shared<const Tensor>(std::move(value)));
   if (graph.streaming) {
     RILL_ASSIGN(const size_t index, input_at(graph, {id, 0}));
-    std::vector<int>& axes = splice.frame().streaming->input_axes;
-    auto& lengths = splice.frame().streaming->input_lengths;
+    std::vector<int>& axes = edited.streaming->input_axes;
+    auto& lengths = edited.streaming->input_lengths;
     if (graph.streaming->input_axis(index) >= 0) {
       return fail(Code::kPulse, "input ", input, " streams: its frames cannot be a constant")
           .hint("Make constants of inputs before the model is pulsed");
@@ -100,8 +97,8 @@ Result<Graph> with_constant_input(const Graph& graph, std::string_view input, Te
     if (index < axes.size()) axes.erase(axes.begin() + at);
     if (index < lengths.size()) lengths.erase(lengths.begin() + at);
   }
-  std::erase(splice.inputs, OutletId{id, 0});
-  return splice.build();
+  std::erase(edited.inputs, OutletId{id, 0});
+  return rebuilt(std::move(edited));
 }
 
 }  // namespace rill::transforms

@@ -7,7 +7,7 @@
 #include "nnef_loader/statements.h"
 #include "ops/array/cast.h"
 #include "ops/array/reshape.h"
-#include "transforms/splice.h"
+#include "transforms/rebuilt.h"
 
 namespace rill::transforms {
 namespace {
@@ -22,18 +22,19 @@ int node_named(const Graph& graph, std::string_view name) {
 
 class Patch {
  public:
-  Patch(const Graph& graph, const nnef::Statements& statements) : splice_(graph), graph_(graph) {
+  Patch(const Graph& graph, const nnef::Statements& statements) : edited_(graph), graph_(graph) {
     for (size_t id = 0; id < statements.graph.nodes.size(); ++id) {
       const Node& node = statements.graph.nodes[id];
       const auto tap = statements.taps.find(static_cast<int>(id));
-      place_.push_back(tap != statements.taps.end() ? tap->second : splice_.add(renamed(node)));
+      const bool taps = tap != statements.taps.end();
+      place_.push_back(taps ? tap->second : static_cast<int>(edited_.nodes.size()));
+      if (!taps) edited_.nodes.push_back(renamed(node));
     }
   }
 
   void shunt(int node, OutletId wire);
   void add_output(const std::string& name, OutletId wire) {
-    splice_.outputs.push_back(moved(wire));
-    splice_.output_names.push_back(name);
+    edited_.add_output(name, moved(wire));
   }
   OutletId moved(OutletId wire) const {
     return {place_[static_cast<size_t>(wire.node)], wire.slot};
@@ -42,15 +43,15 @@ class Patch {
     for (const auto& [from, to] : shunts_) {
       // The statements themselves read the old wire.
       for (size_t id = 0; id < graph_.nodes.size(); ++id) {
-        for (OutletId& input : splice_.nodes()[id].inputs) {
+        for (OutletId& input : edited_.nodes[id].inputs) {
           if (input == from) input = to;
         }
       }
-      for (OutletId& output : splice_.outputs) {
+      for (OutletId& output : edited_.outputs) {
         if (output == from) output = to;
       }
     }
-    return splice_.build();
+    return rebuilt(std::move(edited_));
   }
 
  private:
@@ -60,14 +61,11 @@ class Patch {
     return out;
   }
   OutletId append(const std::string& name, OpPtr op, OutletId input) {
-    Node node;
-    node.name = name;
-    node.op = std::move(op);
-    node.inputs = {input};
-    return {splice_.add(std::move(node)), 0};
+    edited_.nodes.push_back({name, std::move(op), {input}, {}, 0});
+    return {static_cast<int>(edited_.nodes.size()) - 1, 0};
   }
 
-  Splice splice_;
+  Graph edited_;
   const Graph& graph_;
   std::vector<int> place_;  ///< of the nodes of the statements
   std::vector<std::pair<OutletId, OutletId>> shunts_;

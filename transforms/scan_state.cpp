@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "ops/control/scan.h"
-#include "transforms/splice.h"
+#include "transforms/rebuilt.h"
 
 namespace rill::transforms {
 namespace {
@@ -28,33 +28,29 @@ int output_for(int result, ops::Scan* scan) {
   return static_cast<int>(scan->outputs.size()) - 1;
 }
 
-void export_states(int id, const ops::Scan& scan, Splice* splice) {
+void export_states(int id, const ops::Scan& scan, Graph* edited) {
   auto copy = draft_op<ops::Scan>(scan);
-  const std::string name = splice->node(id).name;
+  const std::string name = edited->node(id).name;
   size_t state = 0;
   int exported = 0;
   for (size_t i = 0; i < scan.inputs.size(); ++i) {
     if (scan.inputs[i].kind != Kind::kState) continue;
     const int result = scan.state_results[state++];
-    const OutletId seed = splice->node(id).inputs[i];
-    const auto* constant = splice->node(seed.node).op->as<Const>();
+    const OutletId seed = edited->node(id).inputs[i];
+    const auto* constant = edited->node(seed.node).op->as<Const>();
     if (constant == nullptr) continue;
     const std::string suffix = exported == 0 ? "" : str_cat("_", exported);
     ++exported;
     const Fact fact = Fact::of_tensor(constant->value).without_value();
-    Node source;
-    source.name = str_cat(name, ".state_in", suffix);
-    source.op = make_op<Source>(fact);
-    source.outputs = {fact};
-    const OutletId wire{splice->add(std::move(source)), 0};
-    splice->nodes()[static_cast<size_t>(id)].inputs[i] = wire;
-    splice->inputs.push_back(wire);
-    splice->outputs.push_back({id, output_for(result, copy.get())});
-    splice->output_names.push_back(str_cat(name, ".state_out", suffix));
+    const OutletId wire{static_cast<int>(edited->nodes.size()), 0};
+    edited->nodes.push_back(source_node(str_cat(name, ".state_in", suffix), fact));
+    edited->nodes[static_cast<size_t>(id)].inputs[i] = wire;
+    edited->inputs.push_back(wire);
+    edited->add_output(str_cat(name, ".state_out", suffix), {id, output_for(result, copy.get())});
   }
   if (exported == 0) return;
   copy->external_state = true;
-  splice->nodes()[static_cast<size_t>(id)].op = copy;
+  edited->nodes[static_cast<size_t>(id)].op = copy;
 }
 
 }  // namespace
@@ -67,26 +63,26 @@ Dim loop_iterations(const Graph& graph, const Node& node) {
 }
 
 Result<Graph> export_scan_state(const Graph& graph) {
-  Splice splice(graph);
+  Graph edited = graph;
   for (size_t id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
     const auto* scan = node.op->as<ops::Scan>();
     if (scan == nullptr || !runs_once(graph, node, *scan)) continue;
-    export_states(static_cast<int>(id), *scan, &splice);
+    export_states(static_cast<int>(id), *scan, &edited);
   }
-  return splice.build();
+  return rebuilt(std::move(edited));
 }
 
 Result<Graph> force_external_state(const Graph& graph) {
-  Splice splice(graph);
-  for (Node& node : splice.nodes()) {
+  Graph edited = graph;
+  for (Node& node : edited.nodes) {
     const auto* scan = node.op->as<ops::Scan>();
     if (scan == nullptr) continue;
     auto copy = draft_op<ops::Scan>(*scan);
     copy->external_state = true;
     node.op = std::move(copy);
   }
-  return splice.build();
+  return rebuilt(std::move(edited));
 }
 
 }  // namespace rill::transforms

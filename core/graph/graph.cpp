@@ -6,8 +6,6 @@
 #include "core/base/search.h"
 #include "core/graph/nnef.h"
 #include "core/graph/walk.h"
-#include "core/graph/written.h"
-#include "core/tensor/small.h"
 
 namespace rill {
 namespace {
@@ -265,16 +263,13 @@ void Graph::add_output(std::string_view output_name, OutletId outlet) {
 void Graph::read_shape(OutletId wire) {
   for (const Dim& extent : fact(wire).shape) scope.take_as_extent(extent);
   shape_read_.resize(nodes.size(), 0);
-  std::vector<int> open{wire.node};
-  while (!open.empty()) {
-    const auto id = static_cast<size_t>(open.back());
-    open.pop_back();
-    if (std::exchange(shape_read_[id], 1) != 0) continue;
-    for (const Fact& made : nodes[id].outputs) {
+  walk_before(*this, wire, [&](int id) {
+    if (std::exchange(shape_read_[static_cast<size_t>(id)], 1) != 0) return false;
+    for (const Fact& made : node(id).outputs) {
       for (const Dim& extent : made.shape) scope.take_as_length(extent);
     }
-    for (const OutletId& input : nodes[id].inputs) open.push_back(input.node);
-  }
+    return true;
+  });
 }
 
 std::vector<std::vector<int>> Graph::count_uses() const {
@@ -287,19 +282,6 @@ std::vector<std::vector<int>> Graph::count_uses() const {
   std::for_each(outputs.begin(), outputs.end(), use);
   return uses;
 }
-
-namespace {
-
-TensorPtr substitute(const TensorPtr& tensor, std::string_view symbol, const Dim& by) {
-  if (!tensor || tensor->dtype() != DType::kDim) return tensor;
-  Tensor out = small_zeros(DType::kDim, tensor->shape());
-  for (int64_t i = 0; i < out.volume(); ++i) {
-    out.mutable_data<Dim>()[i] = tensor->data<Dim>()[i].substitute(symbol, by);
-  }
-  return std::make_shared<const Tensor>(std::move(out));
-}
-
-}  // namespace
 
 std::vector<std::string> symbols_of(const Graph& graph) {
   std::vector<std::string> out;
@@ -320,192 +302,6 @@ Graph empty_like(const Graph& graph) {
   out.numbers_bound = graph.numbers_bound;
   out.large_folds = graph.large_folds;
   return out;
-}
-
-namespace {
-
-/// Finds wires whose length expression differs from their extent, because an upstream window is
-/// longer than its input: the wire then has no frames, but the expression is negative. An attribute
-/// with such an expression, for example of a slice, would select wrong frames, and a length that
-/// becomes data would be negative.
-class ExtentsCheck {
- public:
-  ExtentsCheck(std::string_view symbol, const Dim& by) : symbol_(symbol), by_(by) {}
-
-  void look_at(const Node& node, const Graph& bound, const std::vector<OutletId>& outlets,
-               bool written_with_symbol) {
-    // The node whose attribute mentions a wrong length comes after the node of that wire.
-    if (written_with_symbol && !wrong_.ok() && written_.empty()) written_ = node.name;
-    for (size_t slot = 0; slot < node.outputs.size() && wrong_.ok(); ++slot) {
-      const Fact& declared = node.outputs[slot];
-      const Fact& real = bound.fact(outlets[slot]);
-      for (int axis = 0; axis < std::min(declared.rank(), real.rank()); ++axis) {
-        if (!declared.dim(axis).mentions(symbol_)) continue;
-        const auto count = declared.dim(axis).substitute(symbol_, by_).to_int();
-        const auto extent = real.dim(axis).to_int();
-        if (!count || !extent || *count == *extent) continue;
-        const bool is_empty = *count < 0 && *extent == 0;
-        if (is_empty && !empty_.ok()) continue;
-        Status& found = is_empty ? empty_ : wrong_;
-        found = fail(Code::kShape, "axis ", axis, " has ", counted(*extent, "element"), " with ",
-                     symbol_, "=", by_, ", where its length ", declared.dim(axis), " is ", *count)
-                    .in_node(node.name, node.op->name())
-                    .at(node.line > 0 ? "graph.nnef" : "", node.line);
-        if (!is_empty) return;
-      }
-    }
-  }
-
-  /// Check a node that turns the length of an earlier wire into data.
-  void look_at_data(const Node& node) {
-    has_data_ = true;
-    if (wrong_.ok()) wrong_ = empty_;
-    if (!wrong_.ok() && written_.empty()) written_ = node.name;
-  }
-
-  /// Return whether a length is data somewhere, and not only the extent of wires.
-  bool has_data() const { return has_data_; }
-
-  Status verdict() const {
-    if (wrong_.ok() || written_.empty()) return {};
-    return Status(wrong_).hint(str_cat("Use a larger ", symbol_,
-                                       ": a window is longer than its input, and node \"", written_,
-                                       "\" assumes that every window fits"));
-  }
-
- private:
-  std::string_view symbol_;
-  const Dim& by_;
-  bool has_data_ = false;
-  std::string written_;  ///< the first later node with the symbol in an attribute
-  Status wrong_;
-  Status empty_;  ///< of the first wire with a negative count of frames
-};
-
-Status check_assertions(const SymbolScope& scope, std::string_view symbol, const Dim& by) {
-  for (const SymbolScope::Assertion& assertion : scope.assertions()) {
-    for (const Dim& dim : assertion.non_negative) {
-      const auto value = dim.mentions(symbol) ? dim.substitute(symbol, by).to_int() : std::nullopt;
-      if (!value || *value >= 0) continue;
-      return fail(Code::kSymbol, "The model asserts ", assertion.text, ", which ", symbol, "=", by,
-                  " does not meet")
-          .hint("Give a size that it allows");
-    }
-  }
-  return {};
-}
-
-/// Check lengths that the model reads as data. A slice that ends before it begins is empty, but its
-/// length would be negative.
-Status check_lengths(const SymbolScope& scope, std::string_view symbol, const Dim& by) {
-  std::vector<Dim> lengths = scope.lengths();
-  for (const SymbolScope::Assertion& extent : scope.extents()) {
-    lengths.push_back(extent.non_negative.front());
-  }
-  for (const Dim& dim : lengths) {
-    const auto value = dim.mentions(symbol) ? dim.substitute(symbol, by).to_int() : std::nullopt;
-    if (!value || *value >= 0) continue;
-    return fail(Code::kShape, "The model reads the length ", dim, " of a wire, which is ", *value,
-                " with ", symbol, "=", by)
-        .hint(str_cat("Use a larger ", symbol,
-                      ": a slice or a window is longer than its "
-                      "input"));
-  }
-  return {};
-}
-
-/// Check numbers that nodes read: where a wire is empty, the graph may count fewer than 0 frames.
-Status check_numbers(const SymbolScope& scope, std::string_view symbol, const Dim& by) {
-  for (const SymbolScope::Taken& each : scope.taken()) {
-    if (!each.counted.mentions(symbol) && !each.real.mentions(symbol)) continue;
-    const Dim counted = each.counted.substitute(symbol, by);
-    const Dim real = each.real.substitute(symbol, by);
-    const bool known = counted.is_const() && (real.is_const() || !real.valid());
-    if (!known || counted == real) continue;
-    const bool wraps = *counted.to_int() > INT32_MAX || *counted.to_int() < INT32_MIN;
-    const std::string found = real.valid() ? real.to_string() : "undefined";
-    Status status =
-        each.counted.is_const()
-            ? fail(Code::kShape, "the node takes the number ", each.real, " of lengths for ",
-                   each.counted, ", but it is ", found, " with ", symbol, "=", by)
-            : fail(Code::kShape, "the node reads the number ", each.counted,
-                   " of lengths, which is ", counted, " with ", symbol, "=", by, ", but ", found,
-                   " as the file computes it");
-    return std::move(status)
-        .in_node(each.node, each.op)
-        .hint(wraps ? str_cat("Give less of ", symbol, ": the file computes it in 32 bits")
-                    : str_cat("Give more of ", symbol,
-                              ": a slice or a window is longer than its input"));
-  }
-  return {};
-}
-
-/// Bind a symbol in the lengths of streams, unless it is the stream symbol.
-void bind_lengths(std::string_view symbol, const Dim& by, Streaming* streaming) {
-  if (streaming->symbol() == symbol) return;
-  for (StreamingOutput& output : streaming->outputs) {
-    if (output.length) output.length = output.length->substitute(symbol, by);
-  }
-  for (std::optional<Dim>& length : streaming->input_lengths) {
-    if (length) length = length->substitute(symbol, by);
-  }
-}
-
-}  // namespace
-
-Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
-  RILL_TRY(check_assertions(scope, symbol, by));
-  Graph out = empty_like(*this);
-  out.numbers_bound = out.numbers_bound || by.is_const();
-  out.scope.substitute(symbol, by);
-  if (out.streaming) bind_lengths(symbol, by, &*out.streaming);
-  std::vector<std::vector<OutletId>> mapped(nodes.size());
-  ExtentsCheck check(symbol, by);
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    const Node& each = nodes[i];
-    if (const Fact* source = source_of(*each.op)) {
-      mapped[i] = {out.add_source(each.name, rill::substitute(*source, symbol, by), each.line)};
-      continue;
-    }
-    if (const TensorPtr constant = constant_of(*each.op)) {
-      mapped[i] = {out.add_const(each.name, substitute(constant, symbol, by), each.line)};
-      continue;
-    }
-    std::vector<OutletId> node_inputs;
-    for (const OutletId& input : each.inputs) {
-      node_inputs.push_back(
-          mapped[static_cast<size_t>(input.node)][static_cast<size_t>(input.slot)]);
-    }
-    OpPtr op = each.op->with_symbol(symbol, by);
-    const bool written_with_symbol = op != nullptr;
-    if (!op) op = each.op;
-    auto made = out.add_folded(each.name, std::move(op), node_inputs, each.line);
-    if (!made.ok()) {
-      // A number that is counted wrong there is the cause, and names a node of the file.
-      RILL_TRY(check_numbers(scope, symbol, by));
-      return made.take_status();
-    }
-    mapped[i] = std::move(made).value();
-    if (mapped[i].size() == each.outputs.size()) {
-      check.look_at(each, out, mapped[i], written_with_symbol);
-    }
-    if (reads_lengths(*this, each, symbol)) check.look_at_data(each);
-  }
-  for (const OutletId& output : outputs) {
-    if (value_mentions(fact(output).konst, symbol)) check.look_at_data(node(output.node));
-  }
-  RILL_TRY(check.verdict());
-  if (check.has_data()) RILL_TRY(check_lengths(scope, symbol, by));
-  RILL_TRY(check_numbers(scope, symbol, by));
-  out.inputs.clear();
-  for (const OutletId& input : inputs)
-    out.inputs.push_back(mapped[static_cast<size_t>(input.node)][0]);
-  for (const OutletId& output : outputs) {
-    out.outputs.push_back(
-        mapped[static_cast<size_t>(output.node)][static_cast<size_t>(output.slot)]);
-  }
-  out.output_names = output_names;
-  return std::move(out).compacted();
 }
 
 Graph Graph::stateless() const {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/search.h"
+#include "core/graph/graph_copy.h"
 #include "core/graph/walk.h"
 
 namespace rill {
@@ -109,39 +110,29 @@ bool differs_once_bound(const Graph& graph, int id) {
 }
 
 /// One pass over the nodes of a graph.
-class Pass {
+class Pass final : public GraphCopy {
  public:
   Pass(const Graph& graph, const RewriteRule& rule, bool again)
-      : old_(graph),
+      : GraphCopy(graph),
         rule_(rule),
         again_(again),
         uses_(graph.count_uses()),
-        mapped_(graph.nodes.size()),
         as_before_(graph.nodes.size(), false),
-        computed_(out_) {
-    out_ = empty_like(graph);
-  }
+        computed_(out_) {}
 
-  Result<Graph> run() {
-    for (size_t i = 0; i < old_.nodes.size(); ++i) {
-      const Node& node = old_.nodes[i];
-      Status done = visit(i);
-      if (!done.ok()) {
-        return std::move(done).in_node(node.name, node.op->name()).at("", node.line);
-      }
-      as_before_[i] = same_facts(node, mapped_[i]);
-    }
-    out_.inputs.clear();
-    for (const OutletId& input : old_.inputs) out_.inputs.push_back(at(input));
-    for (const OutletId& output : old_.outputs) out_.outputs.push_back(at(output));
-    out_.output_names = old_.output_names;
-    return std::move(out_).compacted();
-  }
   bool changed() const { return changed_; }
 
  private:
-  OutletId at(OutletId old) const {
-    return mapped_[static_cast<size_t>(old.node)][static_cast<size_t>(old.slot)];
+  Status visit(int id) override {
+    const Node& node = graph_.node(id);
+    // Rules see constants, too.
+    Status done = source_of(*node.op) ? GraphCopy::visit(id) : copy(id);
+    if (!done.ok()) {
+      return std::move(done).in_node(node.name, node.op->name()).at("", node.line);
+    }
+    const auto i = static_cast<size_t>(id);
+    as_before_[i] = same_facts(node, mapped_.by_node()[i]);
+    return {};
   }
 
   bool same_facts(const Node& node, const std::vector<OutletId>& outlets) const {
@@ -152,56 +143,46 @@ class Pass {
     return true;
   }
 
-  Status visit(size_t i) {
-    const Node& node = old_.nodes[i];
-    if (source_of(*node.op)) {
-      mapped_[i] = {out_.add_source(node.name, node.outputs[0], node.line)};
-      return {};
-    }
-    Rewrite rewrite(old_, uses_, &out_, mapped_, static_cast<int>(i));
+  Status copy(int id) override {
+    const Node& node = graph_.node(id);
+    Rewrite rewrite(graph_, uses_, &out_, mapped_.by_node(), id);
     RILL_TRY(rule_(*node.op, rewrite));
     if (rewrite.replacement()) {
-      mapped_[i] = *rewrite.replacement();
+      mapped_.set(id, *rewrite.replacement());
       changed_ = true;
       return {};
     }
-    return keep(node, rewrite.mapped_inputs(node), &mapped_[i]);
+    return constant_of(*node.op) ? GraphCopy::visit(id) : keep(id, mapped_.inputs_of(node));
   }
 
-  Status keep(const Node& node, std::vector<OutletId> inputs, std::vector<OutletId>* outlets) {
-    if (TensorPtr constant = constant_of(*node.op)) {
-      *outlets = {out_.add_const(node.name, std::move(constant), node.line)};
-      return {};
-    }
+  Status keep(int id, std::vector<OutletId> inputs) {
+    const Node& node = graph_.node(id);
     const int known = computed_.find(*node.op, inputs);
     if (known >= 0) {
       changed_ = true;
-      *outlets = out_.outlets_of(known);
+      mapped_.set(id, out_.outlets_of(known));
       return {};
     }
     const bool is_known = again_ && all_of(node.inputs, [&](OutletId in) {
                             return as_before_[static_cast<size_t>(in.node)];
                           });
     if (is_known) {
-      *outlets = out_.add_known(node, std::move(inputs));
+      mapped_.set(id, out_.add_known(node, std::move(inputs)));
     } else {
-      RILL_ASSIGN(*outlets, out_.add_folded(node.name, node.op, inputs, node.line));
+      RILL_TRY(append_folded(id, node.op, inputs));
     }
-    const int id = (*outlets)[0].node;
-    if (constant_of(*out_.node(id).op)) {
+    const int made = mapped_.at({id, 0}).node;
+    if (constant_of(*out_.node(made).op)) {
       changed_ = true;
-    } else if (!node.op->draws() && !differs_once_bound(out_, id)) {
-      computed_.add(id);
+    } else if (!node.op->draws() && !differs_once_bound(out_, made)) {
+      computed_.add(made);
     }
     return {};
   }
 
-  const Graph& old_;
   const RewriteRule& rule_;
   const bool again_;
   const std::vector<std::vector<int>> uses_;
-  Graph out_;
-  OutletMap mapped_;
   std::vector<bool> as_before_;  ///< by node, whether the facts of its outputs are unchanged
   Computed computed_;
   bool changed_ = false;
@@ -212,7 +193,7 @@ class Pass {
 Result<Graph> rewrite_once(const Graph& graph, const RewriteRule& rule, bool* changed,
                            bool again) {
   Pass pass(graph, rule, again);
-  RILL_ASSIGN(Graph out, pass.run());
+  RILL_ASSIGN(Graph out, std::move(pass).run());
   *changed |= pass.changed();
   return out;
 }

@@ -1,9 +1,11 @@
 #include "ops/array/common.h"
-#include "core/base/sorted.h"
-#include "core/tensor/small.h"
 
 #include <algorithm>
 #include <cstring>
+
+#include "core/base/sorted.h"
+#include "core/tensor/small.h"
+#include "ops/array/axis_argument.h"
 
 namespace rill::ops {
 
@@ -11,6 +13,11 @@ Result<int64_t> axis_in(int64_t axis, int64_t rank) {
   const int64_t counted = axis < 0 && axis >= -rank ? axis + rank : axis;
   RILL_CHECK(counted >= 0 && counted < rank, "no axis ", axis, " in rank ", rank);
   return counted;
+}
+
+Result<int64_t> axis_argument(LoadCtx& ctx, int64_t rank) {
+  RILL_ASSIGN(const int64_t axis, ctx.integer("axis"));
+  return axis_in(axis, rank);
 }
 
 Result<std::vector<int64_t>> axes_in(std::span<const int64_t> axes, int64_t rank) {

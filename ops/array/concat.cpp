@@ -11,6 +11,7 @@
 #include "core/graph/rewrite.h"
 #include "core/graph/size_trace.h"
 #include "core/tensor/uniform.h"
+#include "ops/array/axis_argument.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/cast.h"
 #include "ops/array/common.h"
@@ -347,8 +348,7 @@ Result<Value> load_stack(LoadCtx& ctx) {
 
 Result<Value> load_unstack(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "value"));
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(x).rank()));
+  RILL_ASSIGN(const int64_t axis, axis_argument(ctx, ctx.fact(x).rank()));
   RILL_ASSIGN(const int64_t count, ctx.fact(x).dim(static_cast<int>(axis)).as_int());
   // Each part is a node: more than any model has, to bound requests of a file.
   RILL_CHECK(count <= 4096, "unstack into ", counted(count, "part"), ": at most 4096");

@@ -1,6 +1,7 @@
 // Reads ONNX's Concat.
 
 #include "core/graph/onnx.h"
+#include "ops/array/axis_argument.h"
 #include "ops/array/common.h"
 #include "ops/array/concat.h"
 #include "ops/array/numpy.h"
@@ -11,8 +12,7 @@ namespace {
 Result<Value> concat(OnnxCtx& ctx) {
   RILL_ASSIGN(std::vector<OutletId> parts, ctx.wires("inputs"));
   RILL_CHECK(!parts.empty(), "expected one input or more");
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(parts[0]).rank()));
+  RILL_ASSIGN(const int64_t axis, axis_argument(ctx, ctx.fact(parts[0]).rank()));
   for (const OutletId part : parts) {
     for (int i = 0; i < ctx.fact(part).rank() && i < ctx.fact(parts[0]).rank(); ++i) {
       if (i == axis) continue;

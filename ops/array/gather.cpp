@@ -9,6 +9,7 @@
 #include "core/graph/nnef.h"
 #include "core/graph/rewrite.h"
 #include "core/tensor/uniform.h"
+#include "ops/array/axis_argument.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/cast.h"
@@ -341,8 +342,7 @@ Result<OutletId> indices_of(LoadCtx& ctx) {
 Result<Value> load_gather(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId data, ctx.wire("input"));
   RILL_ASSIGN(const OutletId indices, indices_of(ctx));
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(data).rank()));
+  RILL_ASSIGN(const int64_t axis, axis_argument(ctx, ctx.fact(data).rank()));
   RILL_ASSIGN(OutletId out, ctx.add1(make_op<Gather>(axis), {data, indices}));
   RILL_ASSIGN(out, in_requested_type(ctx, out));
   return as_value(out);
@@ -351,8 +351,7 @@ Result<Value> load_gather(LoadCtx& ctx) {
 Result<Value> load_gather_elements(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId data, plain_wire(ctx, "input"));
   RILL_ASSIGN(const OutletId indices, indices_of(ctx));
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(data).rank()));
+  RILL_ASSIGN(const int64_t axis, axis_argument(ctx, ctx.fact(data).rank()));
   return ctx.add_value(make_op<GatherElements>(axis), {data, indices});
 }
 

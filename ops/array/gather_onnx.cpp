@@ -1,6 +1,7 @@
 // Reads ONNX's Gather and similar operators.
 
 #include "core/graph/onnx.h"
+#include "ops/array/axis_argument.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/common.h"
 #include "ops/array/gather.h"
@@ -13,8 +14,7 @@ template <class T>
 Result<Value> gather(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId data, ctx.wire("data"));
   RILL_ASSIGN(const OutletId indices, ctx.wire("indices"));
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(data).rank()));
+  RILL_ASSIGN(const int64_t axis, axis_argument(ctx, ctx.fact(data).rank()));
   return ctx.add_value(make_op<T>(axis), {data, indices});
 }
 
@@ -23,8 +23,7 @@ Result<Value> gather(OnnxCtx& ctx) {
 Result<Value> gather_rows(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId data, ctx.wire("data"));
   RILL_ASSIGN(const OutletId indices, ctx.wire("indices"));
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(data).rank()));
+  RILL_ASSIGN(const int64_t axis, axis_argument(ctx, ctx.fact(data).rank()));
   const TensorPtr& place = ctx.fact(indices).konst;
   const bool one = ctx.fact(data).dim(static_cast<int>(axis)) == Dim(1);
   if (one && place && place->rank() == 0) {

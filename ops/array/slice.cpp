@@ -12,6 +12,7 @@
 #include "core/graph/rewrite.h"
 #include "core/graph/size_trace.h"
 #include "core/graph/walk.h"
+#include "ops/array/axis_argument.h"
 #include "ops/array/common.h"
 #include "ops/array/range.h"
 #include "ops/array/spread.h"
@@ -482,8 +483,7 @@ Result<Value> load_dyn_slice(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
   RILL_ASSIGN(const Dim start, ctx.dim("start"));
   RILL_ASSIGN(const Dim end, ctx.dim("end"));
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(x).rank()));
+  RILL_ASSIGN(const int64_t axis, axis_argument(ctx, ctx.fact(x).rank()));
   return ctx.add_value(make_op<Slice>(axis, start, end), {x});
 }
 

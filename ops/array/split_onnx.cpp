@@ -1,6 +1,7 @@
 // Reads ONNX's constants and Split.
 
 #include "core/graph/onnx.h"
+#include "ops/array/axis_argument.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/common.h"
 #include "ops/array/slice.h"
@@ -90,8 +91,7 @@ Result<std::vector<Dim>> ends_of(OnnxCtx& ctx, const Dim& extent) {
 
 Result<Value> split(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(x).rank()));
+  RILL_ASSIGN(const int64_t axis, axis_argument(ctx, ctx.fact(x).rank()));
   const Dim extent = ctx.fact(x).dim(static_cast<int>(axis));
   RILL_ASSIGN(const std::vector<Dim> ends, ends_of(ctx, extent));
   std::vector<Value> out;

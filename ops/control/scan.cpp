@@ -17,9 +17,9 @@
 #include "core/optim/optim.h"
 #include "core/run/index_step.h"
 #include "ops/control/loop_sum.h"
-#include "ops/control/recognise.h"
 #include "ops/control/scan_hoist.h"
 #include "ops/control/scan_lower.h"
+#include "ops/op_table.h"
 
 namespace rill::ops {
 
@@ -257,7 +257,7 @@ Status Scan::declutter(Rewrite& rewrite) const {
 }
 
 Status Scan::fuse(Rewrite& rewrite) const {
-  RILL_TRY(fuse_recurrent(*this, rewrite));
+  RILL_TRY(fuse_by_modules(*this, rewrite));
   if (!rewrite.replacement()) RILL_TRY(fuse_sum(*this, rewrite));
   if (rewrite.replacement() || fused_) return {};
   auto faster = draft_op<Scan>(*this);

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/base/search.h"
+#include "ops/array/axis_argument.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/common.h"
 #include "ops/array/symbolic.h"
@@ -389,8 +390,7 @@ Result<Value> cumulative_product(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("x");
   if (!f.ok()) return f.take_status();
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, f.rank(x)));
+  RILL_ASSIGN(const int64_t axis, axis_argument(ctx, f.rank(x)));
   RILL_ASSIGN(const bool exclusive, ctx.boolean("exclusive"));
   RILL_ASSIGN(const bool reverse, ctx.boolean("reverse"));
   const int64_t chunk = reverse ? -1 : 1;

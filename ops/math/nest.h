@@ -45,6 +45,18 @@ struct Nest {
     }
   }
 
+  struct Loop {
+    int64_t extent = 1;
+    int64_t x = 0;  ///< strides
+    int64_t y = 0;
+  };
+  /// Remove the innermost loop and return it; one iteration if there is none.
+  Loop take_last() {
+    if (count == 0) return {};
+    const auto last = static_cast<size_t>(--count);
+    return {extent[last], x[last], y[last]};
+  }
+
   /// Return the units of work of the slices inside the loops.
   int64_t units(int64_t slices) const {
     for (int i = 0; i < count; ++i) slices *= extent[static_cast<size_t>(i)];

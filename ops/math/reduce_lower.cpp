@@ -82,12 +82,10 @@ Result<bool> lower_reduce(const Reduce& op, Lowering& lowering) {
     step.args.x_inner = 1;
     step.args.y_inner = y.step(inner);
   }
-  if (step.loops.count > 0) {
-    const auto last = static_cast<size_t>(--step.loops.count);
-    step.args.outer = step.loops.extent[last];
-    step.args.x_outer = step.loops.x[last];
-    step.args.y_outer = step.loops.y[last];
-  }
+  const Nest::Loop outer = step.loops.take_last();
+  step.args.outer = outer.extent;
+  step.args.x_outer = outer.x;
+  step.args.y_outer = outer.y;
   step.x = x.ref;
   step.y = y.ref;
   step.chains = !lanes && inner < 0;

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "core/graph/onnx.h"
+#include "ops/array/axis_argument.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/common.h"
 #include "ops/math/formula.h"
@@ -102,8 +103,7 @@ Result<Value> reduce(OnnxCtx& ctx) {
 template <ReduceKind kKind>
 Result<Value> arg(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("data"));
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(x).rank()));
+  RILL_ASSIGN(const int64_t axis, axis_argument(ctx, ctx.fact(x).rank()));
   RILL_ASSIGN(const bool keep, ctx.boolean("keepdims"));
   bool last = false;
   if (ctx.has("select_last_index")) {

@@ -1,5 +1,6 @@
 // Reads ONNX's operators with a length or a position for each entry of the batch.
 
+#include "ops/array/axis_argument.h"
 #include "ops/array/common.h"
 #include "ops/math/sequences.h"
 
@@ -33,8 +34,7 @@ Result<Value> tensor_scatter(OnnxCtx& ctx) {
   const OutletId update = f.arg("update");
   if (!f.ok()) return f.take_status();
   const int rank = f.rank(cache);
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, rank));
+  RILL_ASSIGN(const int64_t axis, axis_argument(ctx, rank));
   RILL_ASSIGN(const std::string mode, ctx.text("mode"));
   RILL_CHECK(mode == "linear" || mode == "circular", "attribute \"mode\" is ", mode,
              ": expected linear or circular");

@@ -36,7 +36,7 @@ TEST(DialectErrors, OfSampling) {
   expect_refusal("y = debox(x, size = [1, 2, 3]);", Code::kShape, "1 on batch and channel");
 }
 
-TEST(DialectErrors, OfNormsAndGates) {
+TEST(DialectErrors, OfNorms) {
   expect_refusal("y = tract_core_rms_norm(x, axis = 3);", Code::kShape, "no axis 3");
   expect_refusal("y = tract_core_rms_norm(i, axis = 1);", Code::kDType, "floats");
   expect_refusal("y = tract_core_scaled_rms_norm(x, m, axis = 2);", Code::kShape, "expected 4");
@@ -44,8 +44,6 @@ TEST(DialectErrors, OfNormsAndGates) {
                  "one shape");
   expect_refusal("y = tract_core_clamped_swiglu(x, x, alpha = 1.0, limit = 0.0);", Code::kShape,
                  "above 0");
-  expect_refusal("(y, z) = tract_core_lstm_epilogue(x, m, hidden = 3);", Code::kShape, "preact");
-  expect_refusal("y = tract_core_gru_epilogue(x, x, x, hidden = 0);", Code::kShape, "hidden 0");
   expect_refusal("y = tract_core_complex_to_inner_dim(x);", Code::kShape, "pairs");
   expect_refusal("y = tract_extra_exp_unit_norm(x, m, axis = 1, alpha = 0.5);", Code::kShape,
                  "state");
@@ -79,8 +77,6 @@ TEST(DialectErrors, OfSumsAndLookups) {
       "y = tract_core_einsum_q([i, i], expr = 'abc,abd->cd', acc = 'i32', output ="
       " 'f32');",
       Code::kDType, "expected integers");
-  expect_refusal("(y, z) = tract_core_gru_seq(x = x, r = m, initial_h = m, hidden = 2, chunk = 2);",
-                 Code::kShape, "chunk of 1");
   expect_refusal("y = split(x, axis = 2, ratios = [1, 2]);", Code::kShape, "multiple");
   expect_refusal("y = constant(shape = [3], value = [1.0, 2.0]);", Code::kShape, "2 values");
   expect_refusal("y = tract_onnx_ml_direct_lookup(x, [1.0], 0.0);", Code::kDType, "integer");

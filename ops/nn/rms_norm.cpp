@@ -3,6 +3,7 @@
 // Source: tract, `tract_core_rms_norm`, `tract_core_scaled_rms_norm`; B. Zhang and R. Sennrich,
 // Root Mean Square Layer Normalization, 2019, equation 4.
 
+#include "ops/array/axis_argument.h"
 #include "ops/array/common.h"
 #include "ops/math/wiring.h"
 
@@ -32,8 +33,7 @@ Status expect_floats(const Fact& x) {
 Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
   RILL_TRY(expect_floats(ctx.fact(x)));
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, ctx.fact(x).rank()));
+  RILL_ASSIGN(const int64_t axis, axis_argument(ctx, ctx.fact(x).rank()));
   RILL_ASSIGN(const float eps, ctx.number("eps"));
   Wiring w(ctx);
   return w.done(normalised(w, x, axis, eps));

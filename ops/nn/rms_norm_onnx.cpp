@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "ops/array/axis_argument.h"
 #include "ops/array/common.h"
 #include "ops/math/formula.h"
 
@@ -80,8 +81,7 @@ Result<TrailingNorm> trailing_norm(OnnxCtx& ctx, const Fact& in) {
   TrailingNorm norm;
   norm.own = in.dtype;
   RILL_ASSIGN(norm.type, stash_type(ctx, norm.own));
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, in.rank()));
+  RILL_ASSIGN(const int64_t axis, axis_argument(ctx, in.rank()));
   norm.axes = axes_between(axis, in.rank());
   RILL_ASSIGN(norm.epsilon, ctx.number("epsilon"));
   return norm;
@@ -272,8 +272,7 @@ Result<Value> lp_norm(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("input");
   if (!f.ok()) return f.take_status();
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, f.rank(x)));
+  RILL_ASSIGN(const int64_t axis, axis_argument(ctx, f.rank(x)));
   RILL_ASSIGN(const int64_t p, ctx.integer("p"));
   RILL_CHECK(p == 1 || p == 2, "attribute \"p\" is ", p, ": expected 1 or 2");
   const UnaryKind kind = p == 1 ? UnaryKind::kAbs : UnaryKind::kSquare;

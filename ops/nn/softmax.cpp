@@ -171,13 +171,10 @@ Status Softmax::lower(Lowering& lowering) const {
   for (size_t i = 0; i < rows; ++i) {
     step.loops.add(x.extent(order[i]), x.step(order[i]), target.step(order[i]));
   }
-  step.args.rows = 1;
-  if (step.loops.count > 0) {
-    const auto last = static_cast<size_t>(--step.loops.count);
-    step.args.rows = step.loops.extent[last];
-    step.args.x_stride = step.loops.x[last];
-    step.args.y_stride = step.loops.y[last];
-  }
+  const Nest::Loop inner = step.loops.take_last();
+  step.args.rows = inner.extent;
+  step.args.x_stride = inner.x;
+  step.args.y_stride = inner.y;
   step.x = x.ref;
   step.y = target.ref;
   Lowering::Work work;

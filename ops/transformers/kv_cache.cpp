@@ -8,6 +8,7 @@
 
 #include <cmath>
 
+#include "ops/array/axis_argument.h"
 #include "ops/array/common.h"
 #include "ops/math/wiring.h"
 #include "ops/nn/einsum.h"
@@ -71,8 +72,7 @@ Result<Value> load_attention(LoadCtx& ctx) {
   const Fact keys = w.fact(k);
   RILL_CHECK(in.rank() == 4 && keys.rank() == 4 && w.rank(v) == 4 && is_float(in.dtype), "q ", in,
              ", k ", keys, ", v ", w.fact(v), ": expected floats [batch, heads, frames, width]");
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, 4));
+  RILL_ASSIGN(const int64_t axis, axis_argument(ctx, 4));
   RILL_CHECK(axis == 2, "axis ", axis, ": expected 2, that of the frames");
   const auto per = exact_div(in.dim(1), keys.dim(1));
   RILL_CHECK(per, in.dim(1), " query heads for ", keys.dim(1), " of keys: expected a multiple");

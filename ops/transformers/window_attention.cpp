@@ -5,6 +5,7 @@
 #include "core/base/kept_count.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
+#include "ops/array/axis_argument.h"
 #include "ops/array/common.h"
 #include "ops/math/binary.h"
 
@@ -175,8 +176,7 @@ Result<Value> load(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId q, ctx.wire("q"));
   const Fact in = ctx.fact(q);
   RILL_CHECK(in.rank() == 4, "q ", in, ": expected [batch, heads, frames, width]");
-  RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
-  RILL_ASSIGN(const int64_t axis, axis_in(written, 4));
+  RILL_ASSIGN(const int64_t axis, axis_argument(ctx, 4));
   RILL_CHECK(axis == 2, "axis ", axis, ": expected 2, that of the frames");
   auto op = draft_op<WindowAttention>();
   RILL_ASSIGN(op->window, ctx.integer("window"));

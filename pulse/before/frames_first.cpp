@@ -6,13 +6,13 @@
 
 #include "core/base/search.h"
 #include "core/graph/course.h"
+#include "core/graph/graph_copy.h"
 #include "core/graph/walk.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/groups.h"
 #include "ops/array/reshape.h"
 #include "core/positions/square.h"
-#include "pulse/before/graph_copy.h"
 
 namespace rill::pulse {
 namespace {
@@ -255,7 +255,7 @@ class FramesFirst final : public GraphCopy {
   /// Return a wire with its rows in the original order, named after its reader. Errors: if
   /// streaming rows cannot be reordered.
   Result<OutletId> in_order(OutletId outlet, const Node& asking) {
-    if (const auto known = mapped_.find(outlet); known != mapped_.end()) return known->second;
+    if (mapped_.contains(outlet)) return mapped_.at(outlet);
     RILL_ASSIGN(const OutletId unmerged, unmerged_of(outlet));
     auto merge = reshape_to(unmerged, graph_.fact(outlet).shape);
     RILL_ASSIGN(const auto out,

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "core/dim/pattern.h"
+#include "core/graph/graph_copy.h"
 #include "core/graph/some_fields.h"
 #include "core/graph/walk.h"
 #include "ops/array/symbolic.h"
-#include "pulse/before/graph_copy.h"
 
 namespace rill::pulse {
 namespace {
@@ -67,9 +67,7 @@ class LongStreams final : public GraphCopy {
       changed = true;
     });
     op->fields(simplify);
-    std::vector<OutletId> inputs;
-    for (const OutletId& input : node.inputs) inputs.push_back(mapped_.at(input));
-    return append(id, changed ? OpPtr(std::move(op)) : node.op, inputs);
+    return append(id, changed ? OpPtr(std::move(op)) : node.op, mapped_.inputs_of(node));
   }
 
   std::string_view symbol_;

@@ -4,11 +4,11 @@
 #include <optional>
 
 #include "core/base/search.h"
+#include "core/graph/graph_copy.h"
 #include "core/graph/typed.h"
 #include "core/graph/walk.h"
 #include "ops/array/pad.h"
 #include "ops/array/reshape.h"
-#include "pulse/before/graph_copy.h"
 
 namespace rill::pulse {
 
@@ -116,7 +116,7 @@ class Sinking final : public GraphCopy {
 
   /// Return the wire with its padding.
   Result<OutletId> whole(OutletId outlet) override {
-    if (const auto known = mapped_.find(outlet); known != mapped_.end()) return known->second;
+    if (mapped_.contains(outlet)) return mapped_.at(outlet);
     const Bare& bare = bare_.at(outlet);
     const auto* pad = pad_of(*bare.pad);
     Pads pads(static_cast<size_t>(out_.fact(bare.wire).rank()), {0, 0});

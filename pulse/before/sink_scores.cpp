@@ -7,9 +7,9 @@
 
 #include "core/base/search.h"
 #include "core/graph/course.h"
+#include "core/graph/graph_copy.h"
 #include "core/graph/walk.h"
 #include "pulse/before/front_wires.h"
-#include "pulse/before/graph_copy.h"
 #include "pulse/before/weighed_product.h"
 
 namespace rill::pulse {
@@ -45,9 +45,7 @@ class JoinedScores final : public GraphCopy {
       mapped_[{id, 0}] = *made;
       return {};
     }
-    std::vector<OutletId> inputs;
-    for (const OutletId& input : node.inputs) inputs.push_back(mapped_.at(input));
-    return append(id, node.op, inputs);
+    return append(id, node.op, mapped_.inputs_of(node));
   }
 
   /// Return the axis of the stream over which a node is a softmax, if it is the only one.

@@ -6,6 +6,7 @@
 
 #include "core/base/search.h"
 #include "core/graph/course.h"
+#include "core/graph/graph_copy.h"
 #include "core/graph/walk.h"
 #include "ops/array/axis_ops.h"
 #include "ops/array/broadcast.h"
@@ -13,7 +14,6 @@
 #include "ops/control/scan.h"
 #include "ops/math/binary.h"
 #include "ops/math/unary.h"
-#include "pulse/before/graph_copy.h"
 #include "pulse/before/weighed_product.h"
 
 namespace rill::pulse {
@@ -541,8 +541,7 @@ Status Loops::copy(int id) {
     mapped_[{id, 0}] = out;
     return {};
   }
-  std::vector<OutletId> inputs;
-  for (const OutletId& input : node.inputs) inputs.push_back(mapped_.at(input));
+  std::vector<OutletId> inputs = mapped_.inputs_of(node);
   return append(id, node.op, inputs);
 }
 

@@ -17,6 +17,7 @@ DTYPES = {
     "float16": "f16", "float32": "f32", "float64": "f64",
 }
 CASES = []
+FLOAT = 3e-6  # a few roundings of f32 at values of about 4
 FRAGMENTS = "nnef_loader/build"  # the standard's fragments, made of operators
 
 
@@ -37,6 +38,22 @@ def case(name, statements, inputs, outputs, tolerance=0.0):
     if not isinstance(outputs, list):
         outputs = [outputs]
     CASES.append((name, statements, inputs, outputs, tolerance))
+
+
+def wide(x):
+    return np.asarray(x, np.float64)
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-wide(x)))
+
+
+def literal(values):
+    """Return a tensor of floats in NNEF syntax."""
+    values = np.asarray(values, np.float32)
+    if values.ndim == 0:
+        return repr(float(values)) if float(values) != int(values) else f"{int(values)}.0"
+    return "[" + ", ".join(literal(v) for v in values) + "]"
 
 
 def f32(*shape):

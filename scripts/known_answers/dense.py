@@ -4,13 +4,7 @@ import itertools
 
 import numpy as np
 
-from cases import case, f32, i64
-
-FLOAT = 3e-6  # a few roundings of f32 at values of about 4
-
-
-def wide(x):
-    return np.asarray(x, np.float64)
+from cases import FLOAT, case, f32, i64, wide
 
 
 def single(x):

@@ -10,7 +10,8 @@ import numpy as np
 
 import dense
 import onnx_modules
-from cases import case, f, f32, i64
+import recurrent
+from cases import FLOAT, case, f, f32, i64, literal, sigmoid, wide
 
 TABLES = "tract folds no casts of tables of that size: it takes them from files"
 ABSENT = "tract lacks it"
@@ -32,23 +33,6 @@ DIFFERS = {
     "TreeEnsembleAveragesVotes": TABLES,
     "GridSampleBicubicBorder": "tract moves the point before it chooses the taps, PyTorch the taps",
 }
-FLOAT = 3e-6  # a few roundings of f32 at values of about 4
-
-
-def sigmoid(x):
-    return 1 / (1 + np.exp(-np.asarray(x, np.float64)))
-
-
-def wide(x):
-    return np.asarray(x, np.float64)
-
-
-def literal(values):
-    """Return a tensor of floats in NNEF syntax."""
-    values = np.asarray(values, np.float32)
-    if values.ndim == 0:
-        return repr(float(values)) if float(values) != int(values) else f"{int(values)}.0"
-    return "[" + ", ".join(literal(v) for v in values) + "]"
 
 
 # Resize: the ONNX specification of `Resize`, one axis after the other.
@@ -273,20 +257,6 @@ def norms():
          (0.5 * wide(x) * (1 + np.tanh(inner))).astype(np.float32), FLOAT)
 
 
-def cells():
-    x, c = f32(2, 12), f32(2, 3)
-    i, o, fg, g = np.split(wide(x), 4, 1)
-    new_c = sigmoid(fg) * c + sigmoid(i) * np.tanh(g)
-    case("LstmEpilogueHasGatesInOrderIofc",
-         "(y, z) = tract_core_lstm_epilogue(x, c, hidden = 3);", {"x": x, "c": c},
-         [(sigmoid(o) * np.tanh(new_c)).astype(np.float32), new_c.astype(np.float32)], FLOAT)
-    x, r, h = f32(2, 9), f32(2, 9), f32(2, 3)
-    (xz, xr, xh), (rz, rr, rh) = np.split(wide(x), 3, 1), np.split(wide(r), 3, 1)
-    n = np.tanh(xh + sigmoid(xr + rr) * rh)
-    case("GruEpilogueHasGatesInOrderZrh", "y = tract_core_gru_epilogue(x, r, h, hidden = 3);",
-         {"x": x, "r": r, "h": h}, (n + sigmoid(xz + rz) * (h - n)).astype(np.float32), FLOAT)
-
-
 def attention():
     x, cos, sin = f32(1, 2, 3, 4), f32(1, 1, 3, 4), f32(1, 1, 3, 4)
     turned = np.concatenate([-x[..., 2:], x[..., :2]], -1)
@@ -387,31 +357,6 @@ def recurrences():
         y[t] = (x[t] - s) / 3
     case("ExpMeanNormTakesTheMeanAway", "y = tract_extra_exp_mean_norm(x, s, axis = 0, alpha = 0.8,"
          " scaling_factor = 3.0);", {"x": x, "s": s0}, y.astype(np.float32), 1e-5)
-
-
-def gru_sequences():
-    x, w, r = f32(2, 4, 3), f32(6, 3), f32(6, 2)
-    biases, first = f32(12), f32(2, 1, 2)
-
-    def gru(steps, xw, rb):
-        h, y = wide(first)[:, 0], np.zeros((2, 4, 2))
-        for t in steps:
-            (xz, xr, xh), (rz, rr, rh) = np.split(xw[:, t], 3, 1), np.split(h @ r.T + rb, 3, 1)
-            n = np.tanh(xh + sigmoid(xr + rr) * rh)
-            h = n + sigmoid(xz + rz) * (h - n)
-            y[:, t] = h
-        return [y.astype(np.float32), h[:, None].astype(np.float32)]
-
-    inputs = {"x": x, "w": w, "r": r, "h": first}
-    weights = f"r = {literal(r)}, initial_h = h, hidden = 2"
-    case("GruSeqRunsForwards", f"(y, z) = tract_core_gru_seq(x = x, w = w, b = b, {weights},"
-         " chunk = 1, has_bias = 1);", {**inputs, "b": biases},
-         gru(range(4), wide(x) @ w.T + biases[:6], biases[6:]), FLOAT)
-    case("GruSeqRunsBackwards", f"(y, z) = tract_core_gru_seq(x = x, w = w, {weights}, chunk = -1,"
-         " reset_every_turn = 1);", inputs, gru(range(3, -1, -1), wide(x) @ w.T, 0), FLOAT)
-    ready = f32(2, 4, 6)
-    case("GruSeqTakesProducts", f"(y, z) = tract_core_gru_seq(x = x, {weights}, chunk = 1,"
-         " projected = 1);", {"x": ready, "h": first}, gru(range(4), wide(ready), 0), FLOAT)
 
 
 # A mixture of experts.
@@ -671,5 +616,6 @@ def onnx_operators():
              {"x": rows}, scores.astype(np.float32), 1e-6)
 
 
-GROUPS = [resizes, grid_samples, norms, cells, attention, attentions, recurrences, gru_sequences, mixtures, windows,
-          quantised, khronos, fragments, onnx_operators, *dense.GROUPS, *onnx_modules.GROUPS]
+GROUPS = [resizes, grid_samples, norms, recurrent.cells, attention, attentions, recurrences,
+          recurrent.gru_sequences, mixtures, windows, quantised, khronos, fragments, onnx_operators,
+          *dense.GROUPS, *onnx_modules.GROUPS]

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from cases import case, f, f32, i64
-from dense import wide
+from cases import case, f, f32, i64, wide
 
 
 def bits():

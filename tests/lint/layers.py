@@ -87,7 +87,7 @@ RUNS_WITH_HEAP = re.compile(
     r"^core/(base/(aligned|big_number|hasher|mapped_file|number_text|printable|raise_limit|status|text)|"
     r"exec/(feed|property|saved|saved_bytes|session|workers))\.(h|cpp)$|"
     r"^plan_file/(check|checksum|limits|map|place|properties)\.(h|cpp)$|"
-    r"^api/src/(errors|guard|handles|io_text|library|log|lookup|session_state|open_opts|plan|properties|run_alone|session|stream|"
+    r"^api/src/(errors|guard|handles|io_text|library|log|lookup|session_state|open_opts|opened_plan|plan|plan_open|properties|run_alone|session|stream|"
     r"threads|step_together|views)\.(h|cpp)$|^api/include/rill/rill\.h$|^kernels/(cpu|nonblocking|target|tiers)\.h$")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')

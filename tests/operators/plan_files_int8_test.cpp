@@ -8,8 +8,8 @@
 #include "kernels/cpu.h"
 #include "nnef_loader/load.h"
 #include "ops/nn/product_step.h"
-#include "ops/nn/recurrent_step.h"
 #include "ops/op_table.h"
+#include "ops/rnn/recurrent_step.h"
 #include "tests/property/streaming.h"
 #include "tests/support/plan_files.h"
 

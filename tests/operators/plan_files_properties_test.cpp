@@ -70,11 +70,7 @@ Result<Bytes> written_with(const std::vector<Property>& properties) {
 }
 
 Result<std::vector<Property>> placed_properties(const Mapped& map) {
-  const Runner runner{ops::step_table(),
-                      [](std::string_view target) {
-                        return kernels::target_rank(std::string(target).c_str());
-                      },
-                      true};
+  const Runner runner{ops::step_table(), kernels::target_rank, true};
   RILL_ASSIGN(plan_file::OpenedAlone placed, plan_file::place(map.bytes, map.memory, runner));
   return std::move(placed.properties);
 }

@@ -23,14 +23,7 @@
 namespace rill::test {
 
 plan_file::Known known_here() {
-  plan_file::Known out;
-  out.steps = ops::step_table();
-  out.modules = ops::op_table();
-  out.rank = [](std::string_view target) {
-    return kernels::target_rank(std::string(target).c_str());
-  };
-  out.cpu = kernels::target_name(kernels::running_target());
-  return out;
+  return plan_file::known_here(ops::step_table(), ops::op_table());
 }
 
 Mapped mapped(std::span<const std::byte> file) {
@@ -87,11 +80,7 @@ void save_and_load(Session* session) {
 }  // namespace
 
 Result<std::shared_ptr<const Plan>> placed_here(const Mapped& file) {
-  const Runner runner{ops::step_table(),
-                      [](std::string_view target) {
-                        return kernels::target_rank(std::string(target).c_str());
-                      },
-                      true};
+  const Runner runner{ops::step_table(), kernels::target_rank, true};
   RILL_ASSIGN(const plan_file::OpenedAlone opened,
               plan_file::place(file.bytes, file.memory, runner));
   return opened.plan;

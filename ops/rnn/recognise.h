@@ -14,8 +14,8 @@ struct Scan;
 /// constants. `loops`: by node, null if it is not a loop.
 std::vector<bool> recurrent_layers(const Graph& graph, std::span<const Scan* const> loops);
 
-/// Replace a loop whose body computes a GRU, an LSTM or a plain recurrent layer, recognised by its
-/// dataflow, by one op. Other loops stay unchanged.
-Status fuse_recurrent(const Scan& scan, Rewrite& rewrite);
+/// Replace a node that is a `Scan` whose body computes a GRU, an LSTM or a plain recurrent layer,
+/// recognised by its dataflow, by one op. Other loops stay unchanged.
+Status fuse_recurrent(Rewrite& rewrite);
 
 }  // namespace rill::ops

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/exec/lowering.h"
-#include "ops/nn/recurrent.h"
-#include "ops/nn/recurrent_step.h"
+#include "ops/rnn/recurrent.h"
+#include "ops/rnn/recurrent_step.h"
 
 namespace rill::ops {
 

@@ -1,4 +1,4 @@
-#include "ops/control/recognise.h"
+#include "ops/rnn/recognise.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "ops/math/binary.h"
 #include "ops/math/unary.h"
 #include "ops/nn/einsum.h"
-#include "ops/nn/recurrent.h"
+#include "ops/rnn/recurrent.h"
 
 namespace rill::ops {
 namespace {
@@ -339,7 +339,9 @@ std::vector<bool> recurrent_layers(const Graph& graph, std::span<const Scan* con
   return out;
 }
 
-Status fuse_recurrent(const Scan& scan, Rewrite& rewrite) {
+Status fuse_recurrent(Rewrite& rewrite) {
+  // The rule is for this class alone.
+  const auto& scan = static_cast<const Scan&>(*rewrite.node().op);
   Match match;
   if (!match_cell(scan, &match) || !fits(scan, match, rewrite)) return {};
   auto op = draft_op<Recurrent>();

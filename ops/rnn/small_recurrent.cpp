@@ -1,7 +1,7 @@
 // Small recurrent layers project their input themselves: the calls and the memory of a product for
 // each gate would take longer than its arithmetic.
 
-#include "ops/nn/small_recurrent.h"
+#include "ops/rnn/small_recurrent.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "ops/nn/recurrent.h"
+#include "ops/rnn/recurrent.h"
 
 #include <algorithm>
 #include <optional>
@@ -8,10 +8,12 @@
 #include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "kernels/rnn/rnn.h"
+#include "ops/control/scan.h"
 #include "ops/nn/f16_product.h"
 #include "ops/nn/few_bits.h"
-#include "ops/nn/recurrent_step.h"
-#include "ops/nn/small_recurrent.h"
+#include "ops/rnn/recognise.h"
+#include "ops/rnn/recurrent_step.h"
+#include "ops/rnn/small_recurrent.h"
 
 namespace rill::ops {
 
@@ -287,10 +289,12 @@ Status Recurrent::lower(Lowering& lowering) const {
 }
 
 namespace {
-const std::span<const NnefOp> kNone;
-}
+
+constexpr FuseRule kRules[] = {{&Scan::kKind, fuse_recurrent}};
+
+}  // namespace
 
 extern const OpModule recurrent_module;
-const OpModule recurrent_module = {"recurrent", kNone};
+const OpModule recurrent_module = {"recurrent", {}, {}, kRules};
 
 }  // namespace rill::ops

@@ -1,4 +1,4 @@
-#include "ops/nn/recurrent_step.h"
+#include "ops/rnn/recurrent_step.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/graph/op.h"
-#include "ops/nn/recurrent_step.h"
+#include "ops/rnn/recurrent_step.h"
 
 namespace rill::ops {
 

@@ -5,7 +5,7 @@
 #include "emit_c/step_writer.h"
 #include "emit_c/text.h"
 #include "ops/nn/matmul_emit.h"
-#include "ops/nn/recurrent_step.h"
+#include "ops/rnn/recurrent_step.h"
 
 namespace rill::ops {
 
