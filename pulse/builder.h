@@ -129,8 +129,8 @@ class Builder final : public PulseBuilder {
   Status misfit(std::string cause, int64_t frames, int64_t unit) override;
   /// Return the unit that refusals require of pulses; 1 if none did.
   int64_t unit() const { return unit_; }
-  /// Positions from which a state may be continued: multiples of this in the stream symbol; before
-  /// the state has settled, only whole pulses.
+  /// A state may be continued at positions that are multiples of this, in the stream symbol. Until
+  /// it has settled, only at whole pulses.
   int64_t begin_unit() const { return begin_unit_; }
   int64_t settled() const { return settled_; }
   /// Return expressions that edge padding requires to be non-negative for every length of the
@@ -151,10 +151,10 @@ class Builder final : public PulseBuilder {
     int64_t skipped = 0;  ///< leading frames that are cut off
   };
 
-  /// A stream whose own frames pad it, before these are laid out.
+  /// A stream padded with its own frames, before the padding is laid out.
   struct EdgePadded {
     Source source;
-    StreamFact stream;  ///< of the source, where none of its frames waits
+    StreamFact stream;  ///< of the source, if none of its frames waits
     EdgePadding padding;
     int64_t held = 0;                 ///< frames to wait until the end is known
     std::vector<int64_t> known = {};  ///< positions from which the first frames are valid
@@ -195,12 +195,12 @@ class Builder final : public PulseBuilder {
     int64_t settled = 0;         ///< no frame that is read becomes valid after this position
     int64_t out_delay = 0;
     std::optional<StreamWindow> window;  ///< of the first part
-    int64_t laid = 0;                    ///< ... and its delay where none waits
+    int64_t laid = 0;                    ///< delay of its laid-out frames, if none waits
   };
 
   /// How a window reads its laid-out frames.
   struct Layout {
-    int64_t delay = 0;  ///< of the frames, where none waits
+    int64_t delay = 0;  ///< of the frames, if none waits
     int64_t history = 0;
     int64_t out_delay = 0;
   };

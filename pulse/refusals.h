@@ -18,8 +18,8 @@ bool wants_another_pulse(const Error& refusal);
 /// limit.
 std::optional<int64_t> only_length(const Facts& facts, std::string_view symbol);
 
-/// Return the least length S such that, for all lengths from S, an expression has a form of a few
-/// terms, for an assertion. 16 if there is none.
+/// Return the least N for which the assertion S >= N gives an expression a form of a few terms. If
+/// there is none, return at least 16.
 int64_t shortest_regular(const Dim& dim, const std::string& symbol);
 
 /// Make the refusal of a graph without an input that has the symbol.

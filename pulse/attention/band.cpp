@@ -12,7 +12,7 @@
 namespace rill::pulse {
 namespace {
 
-/// The most mask rows that the search computes: the period of the masks, in queries.
+/// The maximum number of mask rows, one per query, that the search computes.
 constexpr int64_t kMostQueries = int64_t{1} << 20;
 
 /// A run of keys that the masks treat alike for one query; it ends where the next piece begins.

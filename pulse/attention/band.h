@@ -18,7 +18,7 @@ struct Band {
   /// The number of first keys of the stream that queries may see at any distance; `first` and
   /// `last` leave them out.
   int64_t sinks = 0;
-  /// The last sink that each of the first `sinks` queries sees, -1 for none
+  /// The last sink that each of the first `sinks` queries sees; -1 for none.
   std::vector<int64_t> last_sink;
   /// A query whose keys may all be hidden by a finite number; it then weighs all keys alike.
   std::optional<int64_t> blind;
@@ -39,7 +39,7 @@ struct Unlimited {
 };
 
 /// Return why a query sees an unbounded number of keys; nothing if all are bounded. `most`: the
-/// most keys that a stream may have, if bounded; all earlier keys are then kept.
+/// maximum number of keys of a stream, if bounded; all earlier keys are then kept.
 std::optional<Unlimited> unlimited(const Band& band, std::optional<int64_t> most,
                                    std::string_view symbol);
 

@@ -100,7 +100,7 @@ bool slices_from(const SymbolScope& scope, const Node& node, int64_t axis, int64
          scope.simplify(*cut.begin) == Dim(begin);
 }
 
-/// The input of a shift, and whether it has only distances of keys that do not follow the query.
+/// The input of a shift, and whether it covers only keys that do not follow the query.
 struct Shift {
   OutletId from;
   bool past_only = false;

@@ -9,8 +9,8 @@ namespace rill::pulse {
 /// slice; this operator replaces them while a graph is pulsed. Three nodes do it for scores with
 /// one distance per key, none of them ahead. Their results for keys that follow a query, j > i, are
 /// meaningless and must be masked.
-/// Shapes: [.., T, 2 T - 1] -> [.., T, T], or [.., T, T] of distances that are `past_only` a query.
-/// Types: all plain ones. Errors: kShape.
+/// Shapes: [.., T, 2 T - 1] -> [.., T, T], or [.., T, T] -> [.., T, T] if the distances are
+/// `past_only`: to keys that do not follow the query. Types: all plain ones. Errors: kShape.
 /// Stream: between scores and values only.
 /// Source: Transformer-XL, the relative shift.
 struct RelativeShift final : OpBase<RelativeShift> {

@@ -14,7 +14,7 @@ namespace rill::pulse {
 /// these round differently from a whole run.
 Result<Graph> loops_of_weighed_sums(Graph graph, std::string_view symbol);
 
-/// Return whether a node is such a sum.
+/// Return whether a node is a sum that `loops_of_weighed_sums` replaces.
 bool is_weighed_sum(const Graph& graph, const Node& node, std::string_view symbol);
 
 }  // namespace rill::pulse
