@@ -90,7 +90,7 @@ TEST(Audit, FindsWrongFrames) {
   EXPECT_EQ(report->finding->output, "y");
 }
 
-/// A pulsed graph, wrong by one frame in each of its delays in turn.
+/// Return copies of a pulsed graph, each with one of its delays a frame too long.
 std::vector<Graph> delayed_by_one(const Graph& pulsed) {
   std::vector<Graph> out;
   for (size_t id = 0; id < pulsed.nodes.size(); ++id) {
@@ -104,7 +104,7 @@ std::vector<Graph> delayed_by_one(const Graph& pulsed) {
   return out;
 }
 
-// Noise of size 1 does not reach the 100 of the first model, and is mostly negative to the others.
+// Noise with standard deviation 1 stays below the threshold of most of these functions.
 TEST(Audit, FindsWrongFramesBeforeAThresholdOrALogarithm) {
   for (const char* middle : {"relu(c - 100.0)", "log(c - 100.0)", "relu(0.002 - c)",
                              "clamp(c, 50.0, 60.0)", "sqrt(c - 3.0)", "relu(c - 20000.0)"}) {
@@ -234,7 +234,8 @@ TEST(Audit, FindsTheFirstLengthThatTheWholeGraphIsDefinedFor) {
   EXPECT_GT(report->outputs, 10);
 }
 
-/// Layers with some 400000 multiply-adds per frame. A second output is a slice that begins late.
+/// Return layers with some 400000 multiply-adds per frame. A second output is a slice that begins
+/// late.
 Graph slow_graph() {
   int64_t drawn = 0;
   const auto weights = [&](int64_t outputs, int64_t inputs) {

@@ -91,7 +91,7 @@ int64_t Streamer::output_frames(const PlanStream& stream, bool* exact) const {
   const auto known = stream.length.at(result_.frames);
   *exact = known.has_value();
   if (known) return std::max<int64_t>(0, *known);
-  // Older archives do not state it: use the rates of input and output.
+  // Older archives do not state the length: use the rates of input and output.
   return ceil_of(result_.frames * stream.pulse, input_pulse_);
 }
 

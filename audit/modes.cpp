@@ -169,8 +169,8 @@ Outputs Modes::stepped(const Case& at) {
   return out.given_up ? Outputs(std::nullopt) : Outputs(std::move(out.outputs));
 }
 
-/// Return a session that continues from the state of another one. `refused`: why its pulse could
-/// not.
+/// Return a session that continues from the state of another one. `refused`: whether a session of
+/// another pulse could not.
 Result<std::unique_ptr<Session>> Modes::moved(Session* session, Feed* feed,
                                              std::unique_ptr<Feed>* next, Event event, Draw* draw,
                                              bool* refused) {
@@ -208,7 +208,7 @@ Outputs Modes::pushed(const Case& at, Event event, Draw* draw, Report* report) {
   bool ahead = event != Event::kNone;
   while (true) {
     if (ahead && stream.past(choice)) {
-      // A stream that moves may come back.
+      // A stream that moves to another pulse may move back.
       ahead = event == Event::kMove && draw->chance(50);
       if (event == Event::kReset) {
         session->reset();
@@ -238,7 +238,7 @@ Outputs Modes::pushed(const Case& at, Event event, Draw* draw, Report* report) {
   return Outputs(std::move(out));
 }
 
-/// Run this stream, another one of the same length and an earlier one together, layer by layer.
+/// Run this stream, another one of the same length, and earlier ones together, layer by layer.
 Status Modes::side_by_side(const Case& at, const Case& other, Report* report) {
   std::vector<const Case*> cases{&at, &other};
   for (const Case& each : earlier_) cases.push_back(&each);

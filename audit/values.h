@@ -17,8 +17,8 @@ struct NoiseKind {
   int sign = 0;      ///< 1: no number is negative, -1: none is positive
 };
 
-/// Make a value of that fact from approximately normal noise. Integers are 0 to 3, indices those of
-/// them in their range; quantised bytes take all values unless the scale is 1. Errors: kShape if an
+/// Make a value of that fact from approximately normal noise. Integers are 0 to 3, indices too if
+/// these are in range; quantised bytes take all values unless the scale is 1. Errors: kShape if an
 /// extent is not a number; kNoMem.
 Result<Tensor> noise(const Fact& fact, const std::optional<NumberRange>& indices, Draw* draw,
                      const NoiseKind& kind = {});

@@ -20,7 +20,8 @@ struct Tables {
   std::shared_ptr<const void> owner;
 };
 
-/// Reads the steps that a writer wrote. Their arguments have the right types, but any values.
+/// Reads the steps that a writer wrote. Their arguments have the right types, but may have any
+/// values.
 class StepReader final : public StepFields {
  public:
   StepReader(RecordReader* from, const Tables& tables, Plan* plan)
