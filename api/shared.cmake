@@ -20,8 +20,8 @@ check_linker_flag(CXX LINKER:-z,now RILL_LINKER_BINDS_AT_ONCE)
 if(NOT RILL_SANITIZE)
   check_linker_flag(CXX LINKER:--no-undefined RILL_LINKER_WANTS_ALL)
 endif()
-# Tables of operators are pointers, which the loader finds in a compact form if linker and C library
-# support it. On an older C library, programs report that it lacks this.
+# Tables of operators are pointers. Their relocations are packed if linker and C library support it. On a
+# system with an older C library, the loader then refuses the program with a message.
 option(RILL_PACK_POINTERS "Let the loader unpack pointers (RELR), which takes glibc 2.36" ON)
 include(CheckCXXSourceCompiles)
 check_linker_flag(CXX LINKER:-z,pack-relative-relocs RILL_LINKER_PACKS_POINTERS)

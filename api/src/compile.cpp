@@ -61,7 +61,7 @@ void report_to(const rill::WeightChoice& choice, const rill_compile_opts& opts) 
 }
 
 Status compiled(const rill::Graph& graph, const rill_compile_opts& opts, const char* path) {
-  // Preparing takes most of the time; writing the file takes the rest.
+  // The share of the progress that preparing gets; writing the file gets the rest.
   constexpr double kPreparing = 0.6;
   const rill::ProgressStage stage(rill::Stage::kCompile);
   RILL_ASSIGN(rill::WeightChoice choice, choice_of(opts));

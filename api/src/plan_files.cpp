@@ -25,7 +25,7 @@ namespace {
 
 rill_status refuse_files(const char* function) {
   return refuse(RILL_E_UNSUPPORTED,
-                "%s: this build does not open plan files; RILL_PLAN_FILES=ON makes one that does",
+                "%s: this build cannot open plan files; build rill with RILL_PLAN_FILES=ON",
                 function);
 }
 

@@ -8,7 +8,7 @@
 
 namespace rill::api {
 
-/// Return a property in the form of rill.h.
+/// A property in the form of rill.h.
 struct PropertyText {
   explicit PropertyText(Property property);
   void fill(rill_property* to) const;

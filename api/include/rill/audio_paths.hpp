@@ -105,7 +105,7 @@ class Intake {
     if (handoff_) handoff_->state(saved);
   }
 
-  /// Leave the steps to the thread that calls `work`; the stream is that of output 0.
+  /// Leave the steps to the thread that calls `work`. `stream`: how output 0 streams.
   void hand_off(const rill_stream_info& stream) {
     handoff_ = std::make_unique<Handoff>(pulses_, stream, pulses_.session().output<float>(0));
     pulses_.fill_at(handoff_->place());
@@ -308,7 +308,7 @@ class Bypass {
 
   void set(bool on) { on_ = on; }
   bool on() const { return on_; }
-  /// Keep a piece of a block before its place is written.
+  /// Keep a piece of a block before the effect overwrites it.
   void take(const ConstSound& in, int64_t first, int64_t count) {
     const int64_t size = this->size();
     for (size_t channel = 0; channel < rings_.size(); ++channel) {

@@ -105,8 +105,8 @@ class Pulses {
     }
     filled_ = 0;
   }
-  /// Run a pulse that was filled elsewhere, and copy output 0. Its valid frames are the `count`
-  /// ones from `first`.
+  /// Run a pulse that was filled elsewhere, and copy output 0. Its valid frames are `count`,
+  /// beginning at `first`.
   rill_status step_copied(const T* pulse, T* output, int64_t* first, int64_t* count) {
     for (const In& in : ins_) {
       const int64_t elements = pulse_ * in.lanes();

@@ -67,7 +67,7 @@ class Resampler {
   int64_t needed(int64_t frames) const {
     return frames > 0 ? (frames - 1) * down_ / up_ + reach_ + 1 : 0;
   }
-  /// Return the most frames that one push of `frames`, or the end, gives.
+  /// Return the maximum number of output frames of one push of `frames`.
   int64_t most(int64_t frames) const { return frames * up_ / down_ + 2; }
   /// Return the numerator of the output rate over the input rate, reduced.
   int64_t up() const { return up_; }
@@ -119,7 +119,7 @@ class Resampler {
     held_ = held;
     center_ = center;
   }
-  /// Reset to the state of a new one.
+  /// Return to the state of a new resampler.
   void reset() RILL_REAL_TIME {
     for (float& value : past_) value = 0;
     // The first output needs silence for all taps before its center.

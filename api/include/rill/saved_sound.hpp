@@ -11,14 +11,14 @@ inline namespace abi1 {
 namespace detail {
 
 /// Visits the members of a stream in their order: counts their bytes, writes them, or reads them.
-/// All take multiples of 8 bytes. After the first failure nothing is read or written.
+/// Each member takes a multiple of 8 bytes. After the first failure nothing is read or written.
 class SavedSound {
  public:
   static SavedSound count() { return SavedSound(Do::kCount, nullptr, 0); }
   static SavedSound save(void* bytes, size_t size) {
     return SavedSound(Do::kSave, static_cast<char*>(bytes), size);
   }
-  /// The bytes may be anything: numbers out of range fail.
+  /// The bytes need not be trusted: numbers out of range fail.
   static SavedSound load(const void* bytes, size_t size) {
     return SavedSound(Do::kLoad, const_cast<char*>(static_cast<const char*>(bytes)), size);
   }
