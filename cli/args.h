@@ -7,8 +7,7 @@
 
 namespace rill::cli {
 
-/// The result of parsing the command line: continue with `command`, or end with a status after all
-/// output.
+/// The result of parsing the command line: run `command`, or, if `done`, end with `exit_status`.
 struct ParsedArgs {
   bool done = false;
   int exit_status = 0;

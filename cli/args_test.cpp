@@ -52,7 +52,7 @@ TEST(Args, OptionsOfTheModelMayFollowTheSubcommand) {
   EXPECT_TRUE(parsed.common.model.optimize);
   EXPECT_EQ(parsed.common.streaming.pulse, "8");
   EXPECT_EQ(parsed.command->facts().name, std::string("run"));
-  // The command line of tract refuses them there.
+  // In tract's command line, such options after the subcommand are errors.
   EXPECT_EQ(parse({"m.tgz", "dump", "-v"}, Flavor::kTract).exit_status, 2);
   EXPECT_EQ(parse({"m.tgz", "run", "-O"}, Flavor::kTract).exit_status, 2);
 }

@@ -26,7 +26,7 @@ struct NamedValue {
   bool output = false;
 };
 
-/// The values of a graph's wires; model outputs also under their labels.
+/// Return the values of a graph's wires; model outputs also under their labels.
 Result<std::vector<NamedValue>> values_of(const Graph& graph, std::span<const Tensor> inputs) {
   RILL_ASSIGN(std::vector<WatchedValue> watched, watch_all(graph, inputs));
   std::vector<NamedValue> out;

@@ -12,7 +12,8 @@
 namespace rill::cli {
 namespace {
 
-// All residues of small pulses; for large pulses, this number of evenly spaced ones.
+// The maximum number of residues modulo the pulse. Small pulses use all of them, large pulses this
+// number, evenly spaced.
 constexpr int64_t kResidues = 16;
 constexpr int64_t kSearchLimit = int64_t{1} << 24;
 

@@ -75,7 +75,7 @@ Status write_files(const CommonOptions& common, const WriteOptions& write, Graph
   return written(nnef::write_file(write.nnef_graph, std::as_bytes(std::span(*text))), "graph.nnef");
 }
 
-/// Return the model that was read back from the written files, so that the audit runs what readers
+/// Return the model read back from the written files: the audit then runs the graph that readers
 /// get. A model that this command did not pulse is not audited.
 Result<Model> as_read_back(const CommonOptions& common, bool no_audit, const Model& model) {
   Model out = model;
@@ -239,7 +239,7 @@ std::optional<std::string> DumpCommand::wrong_value(const CommonOptions&) const 
   return cli::wrong_value(options_.loop);
 }
 
-/// The model is shown or written in the file's form, unless it is changed or measured.
+/// Request the model in the file's form, unless it is changed or measured.
 Demands DumpCommand::demands(const CommonOptions& common) const {
   const ViewOptions& view = options_.view;
   const bool changed = common.model.optimize || common.streaming.by_symbol() ||

@@ -131,7 +131,7 @@ class Drawing {
   std::string wires() const { return view_.natural_order ? "" : joined(columns_.glyphs()); }
 
   const Graph& graph_;
-  std::vector<int> scope_;  ///< the loops around
+  std::vector<int> scope_;  ///< the enclosing loops
   const std::vector<NodeNotes>& notes_;
   const ViewOptions& view_;
   std::string prefix_;

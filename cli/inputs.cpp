@@ -76,7 +76,7 @@ void bind_batch(const Graph& graph, Bindings* bindings) {
   }
 }
 
-/// Make an initially empty cache.
+/// Set the free symbols of a cache to 0, so that it is empty at first.
 void bind_empty(const Fact& fact, Bindings* bindings) {
   for (const Dim& extent : fact.shape) {
     const auto symbol = extent.as_symbol();

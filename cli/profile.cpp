@@ -10,7 +10,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Enough iterations of a body for a steady mean, few compared to the runs of the model.
+// The number of timed iterations of a body: enough for a steady mean, few compared to the runs of
+// the model.
 constexpr int kBodyRuns = 50;
 
 double ms_since(Clock::time_point start) {
@@ -30,7 +31,7 @@ Result<std::vector<Tensor>> one_pulse(const Plan& plan, std::span<const Tensor> 
   return out;
 }
 
-// The median only considers the first runs, up to this number.
+// The median considers at most this number of runs, the first ones.
 constexpr size_t kMostSamples = 20000;
 
 double at_rank(std::vector<double>* sorted, double quantile) {

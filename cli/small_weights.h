@@ -40,7 +40,7 @@ struct SmallWeights {
   WeightChoice choice;                    ///< with the format of each layer
   std::vector<OutputDifference> outputs;  ///< empty where nothing was measured
   std::vector<double> alone;              ///< by layer: the largest difference that it alone makes
-  size_t runs = 0;                        ///< over how many inputs
+  size_t runs = 0;                        ///< number of inputs
 };
 
 /// Apply `--weights` or `--int8`, measure its effect on the given inputs, with the kernels of

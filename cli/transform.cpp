@@ -236,7 +236,8 @@ Status nothing_of_symbol(const Work& work) {
 struct TransformRow {
   const char* name;
   Status (*apply)(const Work&);
-  /// Whether it only changes numbers. Pulsing computes with them, so it comes first.
+  /// Whether the transform only changes numbers: pulsing computes with these, so the transform
+  /// comes first.
   bool before_pulse = false;
 };
 

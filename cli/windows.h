@@ -25,8 +25,8 @@ struct SweptWindow {
   int64_t latency() const { return window.right + window.step - 1; }
 };
 
-/// Measure windows with less and more context than the one of the model, on the given bundles or on
-/// noise, for some seconds. Errors: those of the whole run.
+/// Measure windows with less and more context than the model's, on the given bundles or on noise,
+/// for some seconds. Errors: those of the whole run.
 Result<std::vector<SweptWindow>> sweep_windows(const CommonOptions& common, const Log& log,
                                                const Model& model);
 

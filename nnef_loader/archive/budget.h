@@ -31,7 +31,7 @@ class Budget {
     limit_ = most_by_ratio < limits.max_expanded_bytes ? "max_ratio" : "max_expanded_bytes";
   }
 
-  /// Return the most bytes that `take` would still grant.
+  /// Return the maximum number of bytes that `take` would still grant.
   int64_t left() const { return most_ - taken_; }
   /// Return how many bytes may be reserved in advance by an unverified header.
   int64_t trusted(int64_t claimed) const {

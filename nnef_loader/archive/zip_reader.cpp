@@ -178,7 +178,7 @@ Result<Member> ZipReader::member(Fields* fields) const {
   return member;
 }
 
-/// Only numbers that do not fit are in the extra field, in this order.
+/// Read the numbers of the zip64 extra field: only those that did not fit, in this order.
 Status ZipReader::widen(Member* member, Fields extra) const {
   constexpr uint64_t kElsewhere = 0xFFFFFFFF;
   while (!extra.empty()) {

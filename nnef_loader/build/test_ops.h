@@ -19,7 +19,7 @@ Entry tensor_file(std::string_view label, const Tensor& tensor);
 Tensor floats(std::vector<int64_t> shape, std::vector<float> values);
 Tensor integers(std::vector<int64_t> shape, std::vector<int64_t> values);
 
-/// Load a document of these statements with two inputs, x [2, S] and y [2, S].
+/// Return a document of these statements with two inputs, x [2, S] and y [2, S].
 /// `results`: names in `-> (...)`.
 std::string document(std::string_view statements, std::string_view results = "z",
                      std::string_view head = "");

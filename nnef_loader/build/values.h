@@ -40,12 +40,12 @@ Result<Value> element_of(const Value& value, int64_t index, const Graph& graph);
 /// Errors: kShape for ragged lists and ranks over 8; kDType for mixtures that have no common type.
 Result<std::optional<Tensor>> constant_of(const Value& value, const Graph& graph);
 
-/// Parse an element type: `f32`, `TDim`, `QU8(Z:128 S:0.01)`.
-/// Errors: kUnsupported.
+/// An element type with its quantization.
 struct NamedType {
   DType dtype = DType::kF32;
   QParams q;
 };
+/// Parse an element type: `f32`, `TDim`, `QU8(Z:128 S:0.01)`. Errors: kUnsupported.
 Result<NamedType> type_from_text(std::string_view text);
 
 }  // namespace rill::nnef

@@ -9,7 +9,7 @@
 
 namespace rill::nnef {
 
-/// Look ahead in the tokens. An invalid token appears as the end of the text; `unexpected` and
+/// Reads tokens, with look-ahead. An invalid token appears as the end of the text; `unexpected` and
 /// `expect_end` return its error.
 class TokenStream {
  public:

@@ -16,7 +16,7 @@ bool is_packed(const TensorProto& proto);
 class TensorReader {
  public:
   /// `folder`: that of the model; empty for a model in memory, which has no external files.
-  /// `max_bytes`: the most bytes of a tensor, and of each external file.
+  /// `max_bytes`: the maximum size of a tensor, and of each external file.
   /// `map_files`: whether the model is mapped, and large tensors of external files may be.
   TensorReader(std::string folder, int64_t max_bytes, bool map_files)
       : folder_(std::move(folder)), max_bytes_(max_bytes), map_files_(map_files) {}
