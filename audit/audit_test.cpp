@@ -408,7 +408,7 @@ TEST(Audit, StreamsEndWithTheirTime) {
   }
 }
 
-TEST(Audit, WantsAPulsedGraph) {
+TEST(Audit, NeedsAPulsedGraph) {
   const Graph whole = whole_graph("  y = tanh(x);\n");
   const auto report = audit(whole, whole, Options());
   ASSERT_FALSE(report.ok());

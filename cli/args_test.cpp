@@ -19,7 +19,7 @@ const DumpOptions& dump_options(const ParsedArgs& parsed) {
   return static_cast<const DumpCommand&>(*parsed.command).options();
 }
 
-TEST(Args, GlobalOptionsStandAroundTheModel) {
+TEST(Args, GlobalOptionsMayPrecedeOrFollowTheModel) {
   const ParsedArgs before = parse({"--nnef-tract-core", "-O", "m.tgz", "run"});
   const ParsedArgs after = parse({"m.tgz", "--nnef-tract-core", "-O", "run"});
   for (const ParsedArgs* each : {&before, &after}) {
@@ -104,7 +104,7 @@ TEST(Args, UnknownAndRefusedOptionsAreUsageErrors) {
   EXPECT_EQ(parse({"m", "bench", "--max-loops", "many"}).exit_status, 2);
 }
 
-TEST(Args, StreamIsOfRillAlone) {
+TEST(Args, OnlyRillHasStream) {
   EXPECT_FALSE(parse({"m", "--pulse", "S=8", "stream"}).done);
   EXPECT_EQ(parse({"m", "--pulse", "S=8", "stream"}, Flavor::kTract).exit_status, 2);
 }

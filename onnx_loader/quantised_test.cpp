@@ -17,7 +17,7 @@
 namespace rill::onnx {
 namespace {
 
-/// y = x W of [S, 3] and [3, 2], both of signed bytes; one scale per column, or one in all.
+/// y = x W of [S, 3] and [3, 2], both of signed bytes; one scale per column, or one for all.
 GraphParts product(bool per_column, bool gemm) {
   GraphParts parts;
   parts.inputs = {value_info("x", {-1, 3}, {"S"})};

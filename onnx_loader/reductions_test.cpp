@@ -1,5 +1,4 @@
-// Reductions of f32 over all magnitudes, through both readers and on every tier, against sums in
-// f64.
+// Reductions of f32 over all magnitudes, from NNEF and ONNX and on every tier, against sums in f64.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +27,7 @@ constexpr double kEps = 0x1p-24;
 constexpr int64_t kRows = 40;
 constexpr const char* kAxis = "axes = [1]";
 
-/// The value of an element, and by how much rounding may move it.
+/// The exact value of an element, and a bound on its rounding error.
 struct Want {
   double value = 0;
   double error = 0;
@@ -180,7 +179,7 @@ const Reduction kReductions[] = {
      "CumSum", true, running_sum},
 };
 
-/// Rows of one length, each of another size and kind; denormals are zeros.
+/// Return rows of one length, each with another magnitude and kind of values; denormals are zeros.
 std::vector<Row> drawn_rows(size_t length, Splitmix64* random) {
   std::vector<Row> rows;
   for (int64_t i = 0; i < kRows; ++i) {

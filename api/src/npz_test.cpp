@@ -227,7 +227,7 @@ TEST(Npz, RefusesBadHeaders) {
   EXPECT_EQ(code_of(npy(header("<f4", "(2,)"), 8, 0)), Code::kParse);
 }
 
-TEST(Npz, TypesThatAreNoNumbersAreUnsupported) {
+TEST(Npz, NonNumericTypesAreUnsupported) {
   for (const char* descr : {"|S5", "<U5", "|O", "<M8[ns]", "<f16", "", "<", "f", "<c4", "<x4"}) {
     EXPECT_EQ(code_of(npy(header(descr, "(1,)"), 16)), Code::kUnsupported) << descr;
   }

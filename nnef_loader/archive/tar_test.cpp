@@ -115,7 +115,7 @@ TEST(Tar, EntriesThatReadersInterpretDifferentlyAreRefused) {
   EXPECT_EQ(read(member("g", record("comment", "c"), 'g') + member("n", "x") + kEnd), "n=x;");
 }
 
-TEST(Tar, NumbersThatAreNoneAreErrors) {
+TEST(Tar, InvalidNumbersAreErrors) {
   const std::string bad = "tar is damaged: entry \"n\" has no valid size";
   EXPECT_EQ(read(header("n", "0000000009 ", '0') + kEnd), bad);
   EXPECT_EQ(read(header("n", "-0000000001", '0') + kEnd), bad);
@@ -143,7 +143,7 @@ TEST(Tar, MalformedPaxRecordsAreErrors) {
   }
 }
 
-TEST(Tar, NamesThatAreNoneAreErrors) {
+TEST(Tar, InvalidNamesAreErrors) {
   const std::string bad = "an entry has no name, or one that is not UTF-8";
   EXPECT_EQ(read(member("", "x") + kEnd), bad);
   EXPECT_EQ(read(member("\xFF", "x") + kEnd), bad);
