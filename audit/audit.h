@@ -91,7 +91,7 @@ struct Report {
   /// Return the windows that no compared stream crossed.
   std::vector<Window> uncrossed() const;
   Outcome outcome() const;
-  /// Errors: kState for every outcome but `kSame`.
+  /// Return success for the outcome `kSame`. Errors: kState for every other outcome.
   Status verdict() const;
 };
 

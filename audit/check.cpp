@@ -174,7 +174,7 @@ Tolerance Check::tolerance_for(size_t output) const {
   return out;
 }
 
-/// A run that cannot be made counts as a failure, except when memory ran out.
+/// Record a run that failed. It counts as a difference, except when memory ran out.
 void Check::add_failed(Mode mode, const Error& error) {
   if (error.code == Code::kNoMem) out_of_memory_ = true;
   mode.problem = error.to_string();

@@ -48,8 +48,8 @@ struct CheckReport {
   std::vector<std::string> unproven;
 
   int64_t compared() const;  ///< outputs of streams
-  /// Errors: kState if a mode differs, with the first mode and its node; if no output of a stream
-  /// was compared; if an output is not proven.
+  /// Return success if all modes agree. Errors: kState if a mode differs, with the first mode and
+  /// its node; if no output of a stream was compared; if an output is not proven.
   Status verdict() const;
 };
 

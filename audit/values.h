@@ -45,7 +45,7 @@ int64_t varied_frames(const Tensor& value, const Tensor& for_other_input, int ax
 /// Return whether a wire is computed from an input; others are the same in every run.
 bool depends_on_inputs(const Graph& graph, OutletId outlet);
 
-/// "output y never varied: not proven", for one or several outputs.
+/// Return "output y never varied: not proven", for one or several outputs.
 std::string not_proven(const std::vector<std::string>& outputs);
 
 /// Return whether a wire depends on attention: upstream wires have the stream along two axes, or a

@@ -15,7 +15,7 @@ struct ParsedArgs {
   std::unique_ptr<Command> command;  ///< with its own options
 };
 
-/// The version of tract that `rill-tract` stands in for.
+/// Return the version of tract that `rill-tract` replaces.
 std::string tract_version();
 
 /// Parse the command line. Help goes to stdout; errors go to stderr, with status 2.

@@ -30,7 +30,7 @@ void print_ms(std::string_view what, double seconds) {
   say("{} {:.4f} ms", what, seconds * 1e3);
 }
 
-/// Return the first pulse of each streaming input of a pulsed plan.
+/// Cut each streaming input of a pulsed plan to its first pulse.
 Status cut_to_pulse(const Plan& plan, std::vector<Tensor>* values) {
   for (size_t i = 0; i < values->size(); ++i) {
     const PlanStream& stream = plan.inputs[i].stream;

@@ -17,8 +17,8 @@ namespace {
 constexpr int64_t kResidues = 16;
 constexpr int64_t kSearchLimit = int64_t{1} << 24;
 
-/// `compare --stream`: whole runs against streamed runs, over lengths that meet every residue of
-/// the pulse and streams shorter than pulse and delay.
+/// Runs `compare --stream`: compares streams with whole runs, for lengths of every residue modulo
+/// the pulse, and for lengths below the pulse and the delay.
 class StreamComparison {
  public:
   StreamComparison(const CommonOptions& common, const CheckOptions& checks, const Log& log,

@@ -204,7 +204,7 @@ void print_reports(const ViewOptions& view, const Graph& graph, const Notes& not
   if (view.mm) print_products(graph);
 }
 
-/// "3", or "3/0/5".
+/// Check the path of a node: "3", or "3/0/5" in the bodies of loops.
 Status check_path(const char* option, const std::string& path) {
   if (path.find_first_not_of("0123456789/") == std::string::npos) return {};
   return fail(Code::kArg, option, " ", path, ": expected the number of a node, or ID/ID in a loop");

@@ -142,7 +142,7 @@ class Drawing {
   std::map<OutletId, std::vector<size_t>> model_outputs_;
 };
 
-/// "3", or "3/0/5" for a node in the bodies of loops.
+/// Return the path of a node: "3", or "3/0/5" in the bodies of loops.
 std::string path_text(std::span<const int> scope, int id) {
   std::string out;
   for (const int loop : scope) out += str_cat(loop, "/");

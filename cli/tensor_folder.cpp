@@ -33,7 +33,7 @@ Result<std::vector<std::pair<std::string, Tensor>>> read_folder(const fs::path& 
   return out;
 }
 
-/// Return whether a name stays within the folder.
+/// Check that a name stays within the folder.
 Status check_name(const std::string& name) {
   const fs::path path(name);
   const bool leaves =

@@ -195,8 +195,8 @@ Status force_scan_external_state(const Work& work) {
   return rewrite_model(work.model, transforms::force_external_state);
 }
 
-/// The caller owns caches, so finding and unfolding them is one step. Found caches start empty if
-/// no value is given, as if they were inside the model.
+/// Find and unfold caches, in one step because the caller owns them. Found caches start empty if no
+/// value is given, as if they were inside the model.
 Status detect_kv_cache(const Work& work) {
   return rewrite_model(work.model, [](const Graph& graph) -> Result<Graph> {
     std::vector<std::string> caches;

@@ -8,7 +8,7 @@
 
 namespace rill::cli {
 
-/// `check` of a windowed model: print the distance of each output from the whole run, over the
+/// Run `check` for a windowed model: print the distance of each output from the whole run, over the
 /// given bundles. Errors: kState if an output differs by more than a given `--approx` allows, or if
 /// no output was compared.
 Status check_windows(const CommonOptions& common, const CheckOptions& checks,

@@ -39,7 +39,7 @@ Status check_shapes(const Graph& graph, const LoadOptions& options, const Findin
   return {};
 }
 
-/// `mapped`: whether the bytes are those of a mapped file.
+/// Load a model from bytes. `mapped`: whether they are those of a mapped file.
 Result<Graph> load_bytes(Bytes bytes, bool mapped, const std::string& folder,
                          const std::string& file, const Operators& ops,
                          const LoadOptions& options) {

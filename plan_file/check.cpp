@@ -145,7 +145,7 @@ class Checker {
     return limit({"the work of a step is ", "", work_,
                   limits_.step_work(plan_.stream_pulse > 0), "max_step_work"});
   }
-  /// The memory of a session, including a feed whose queues hold one pulse.
+  /// Check the memory of a session, including a feed whose queues hold one pulse.
   bool session() {
     Checked all = checked(plan_.arena_bytes) + plan_.state_bytes + plan_.part_scratch_bytes;
     all += checked(static_cast<int64_t>(plan_.buffers.size() + plan_.rings.size())) * 8;

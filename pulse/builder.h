@@ -129,8 +129,8 @@ class Builder final : public PulseBuilder {
   Status misfit(std::string cause, int64_t frames, int64_t unit) override;
   /// Return the unit that refusals require of pulses; 1 if none did.
   int64_t unit() const { return unit_; }
-  /// A state may be continued at positions that are multiples of this, in the stream symbol. Until
-  /// it has settled, only at whole pulses.
+  /// Return the unit, in the stream symbol, of the positions at which a state may be continued.
+  /// Until the state has settled, only whole pulses will do.
   int64_t begin_unit() const { return begin_unit_; }
   int64_t settled() const { return settled_; }
   /// Return expressions that edge padding requires to be non-negative for every length of the

@@ -39,7 +39,8 @@ class Budget {
     return std::clamp<int64_t>(claimed, 0, std::min(plausible, left()));
   }
 
-  /// Errors: kParse beyond the budget; kState if the function that receives progress cancels.
+  /// Take bytes of the budget. Errors: kParse beyond the budget; kState if the function that
+  /// receives progress cancels.
   Status take(int64_t bytes) {
     RILL_TRY(progress(0));
     if (bytes > left()) return refuse(checked_add(taken_, bytes));

@@ -34,7 +34,7 @@ std::unique_ptr<ZlibState> make_state() {
   return state;
 }
 
-/// The code for zlib's window size and container format.
+/// Return zlib's code for window size and container format.
 int window_bits(Wrapping wrapping) {
   constexpr int kGzipToo = 16;
   return wrapping == Wrapping::kGzip ? MAX_WBITS + kGzipToo : -MAX_WBITS;

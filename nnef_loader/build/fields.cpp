@@ -56,7 +56,7 @@ class FieldReader final : public FieldVisitor {
       status = found.take_status();
     }
   }
-  /// `false` leaves an optional argument out.
+  /// Read a constant; `false` omits an optional one.
   Status read_constant(const char* name, bool optional, TensorPtr* value) {
     RILL_ASSIGN(const Value found, call_.value(name));
     if (const bool* truth = found.get<bool>(); optional && truth && !*truth) return {};

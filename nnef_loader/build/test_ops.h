@@ -13,7 +13,7 @@ namespace rill::nnef::test {
 /// reshape slice shape_of unstack pair probe scan.
 std::span<const OpModule* const> ops();
 
-/// A `.dat` or text file of an archive.
+/// Return a `.dat` or text file of an archive.
 Entry file(std::string_view name, std::string_view text);
 Entry tensor_file(std::string_view label, const Tensor& tensor);
 Tensor floats(std::vector<int64_t> shape, std::vector<float> values);

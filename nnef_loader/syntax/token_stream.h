@@ -18,7 +18,7 @@ class TokenStream {
   }
 
   static constexpr size_t kMostAhead = 4;
-  /// The result is valid until the next token is taken.
+  /// Return a token without taking it; valid until the next token is taken.
   const Token& peek(size_t ahead = 0);
   Token take();
   void skip();

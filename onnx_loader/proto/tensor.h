@@ -21,8 +21,8 @@ class TensorReader {
   TensorReader(std::string folder, int64_t max_bytes, bool map_files)
       : folder_(std::move(folder)), max_bytes_(max_bytes), map_files_(map_files) {}
 
-  /// Errors: kParse if elements and shape do not fit; kUnsupported for types that rill lacks; kIo
-  /// for external data that is missing, truncated, or outside the model's folder.
+  /// Read a constant. Errors: kParse if elements and shape do not fit; kUnsupported for types that
+  /// rill lacks; kIo for external data that is missing, truncated, or outside the model's folder.
   Result<TensorPtr> read(const TensorProto& proto) const;
   /// Read integers of 4 or 2 bits as bytes. Errors: as above.
   Result<TensorPtr> read_packed(const TensorProto& proto) const;

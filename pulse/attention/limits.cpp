@@ -355,8 +355,8 @@ class Collector {
 
   using Seen = std::set<std::pair<Place, bool>>;
 
-  /// A term that is added to scores hides keys if it depends on positions, or if it chooses minus
-  /// infinity by position.
+  /// Collect the limits of a term that is added to scores: it hides keys if it depends on
+  /// positions, or if it selects minus infinity by position.
   void added(OutletId from, Square square) {
     Seen seen;
     std::vector<Place> open{{from, square}};
@@ -391,7 +391,8 @@ class Collector {
     }
   }
 
-  /// Minus infinity in one term hides a key, whatever the other terms are.
+  /// Collect the limits of the terms of a sum: minus infinity in one term hides a key, whatever the
+  /// other terms are.
   void add_terms(OutletId sum, Square square) {
     Seen seen;
     std::vector<Place> open{{sum, square}};

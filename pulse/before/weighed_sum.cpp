@@ -489,8 +489,8 @@ Result<OutletId> Loops::powers(int id, const PowerSum& sum) {
   return one(id, "", make_op<ops::Cast>(node.outputs[0].dtype), {total});
 }
 
-/// The sum of (x - c)^2 is the sum of x^2, minus 2 c times the sum of x, plus c^2 times the number
-/// of terms.
+/// Return the sum of (x - c)^2: the sum of x^2, minus 2 c times the sum of x, plus c^2 times the
+/// number of terms.
 Result<OutletId> Loops::squared(int id, const SquaredSum& sum) {
   const auto wide = [&](std::string_view suffix, OutletId of) {
     return one(id, suffix, make_op<ops::Cast>(kSums), {mapped_.at(of)});

@@ -60,7 +60,8 @@ class Intake {
   int64_t pulse() const { return pulses_.pulse(); }
   const Resampler& resampler() const { return resamplers_[0]; }
 
-  /// `reference`: the sound of the second input, if the model has one.
+  /// Take `frames` frames, starting at `first`. `reference`: the sound of the second input, if the
+  /// model has one.
   template <class Emit>
   rill_status take(const ConstSound& sound, const ConstSound* reference, int64_t first,
                    int64_t frames, Emit& emit) {
@@ -225,7 +226,7 @@ class Outlet {
     }
   }
 
-  /// Errors: RILL_E_INTERNAL if frames are missing.
+  /// Write the next `count` frames, which are due. Errors: RILL_E_INTERNAL if frames are missing.
   rill_status give(const Sound& out, int32_t channel, int64_t first, int64_t count) {
     for (Lane& lane : lanes_) {
       if (overrun_ || lane.held < count) return RILL_E_INTERNAL;

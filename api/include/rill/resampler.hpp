@@ -138,7 +138,7 @@ class Resampler {
 
   Resampler() = default;
 
-  /// The modified Bessel function of the first kind, of order 0. Source: its power series.
+  /// Return the modified Bessel function of the first kind, of order 0. Source: its power series.
   static double bessel(double x) {
     double term = 1;
     double sum = 1;
