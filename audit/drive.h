@@ -66,8 +66,8 @@ class PushedStream {
 
   /// Begin or continue in a session; sets the inputs that do not stream.
   void attach(Session* session, Feed* feed);
-  /// Push a piece of every input, and pull some of the available frames. False once all is pushed,
-  /// if nothing is accepted any more, or if the stream is abandoned.
+  /// Push a piece of every input, and pull some of the available frames. Return false once all is
+  /// pushed, nothing more is accepted, or the stream is abandoned.
   bool step();
   /// Return whether the feed accepted nothing in 1000 steps although frames remained.
   bool stuck() const { return idle_ >= kMostIdle; }

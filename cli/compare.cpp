@@ -160,7 +160,7 @@ Result<Tally> tally_of(const CheckOptions& checks, std::span<const NamedValue> v
 
 /// The model and its inputs, ready for values of all wires.
 struct Subject {
-  Graph graph;  ///< symbols bound, optimised if asked for
+  Graph graph;  ///< symbols bound, optimised if requested
   InputValues inputs;
 };
 

@@ -18,7 +18,7 @@ namespace rill::pulse {
 struct KnownWire : PulsedWire {
   bool steady = false;  ///< the same frame at every position
   TensorPtr frame;      ///< that frame of a steady stream, if it is known
-  /// For a value known only at the end: the least value of the stream symbol by then.
+  /// For a value known only at the end: the value that the stream symbol must reach before.
   std::optional<Dim> known_after;
   std::string known_from;              ///< its source, for messages
   /// The delay of its source stream. For a stream whose first frames are computed separately: the
@@ -66,8 +66,9 @@ class Builder final : public PulseBuilder {
   /// Return the value that the stream symbol must reach before a wire that does not stream is
   /// known; nothing if it is known from the start.
   std::optional<Dim> known_after(OutletId whole_outlet) const;
-  /// Return the least value of: the end of a wire minus the frames that have passed when the end is
-  /// announced; at most 0. Errors: kPulse if it falls without bound as the stream grows.
+  /// Return the minimum, over all lengths, of the end of a wire minus its frames that have passed
+  /// when the end is announced; at most 0. Errors: kPulse if that falls without bound as the stream
+  /// grows.
   Result<int64_t> least_ahead(OutletId wire, const StreamFact& stream) const;
   /// As above, for pulses that begin at multiples of `unit`, a divisor of the pulse.
   Result<int64_t> least_ahead(OutletId wire, const StreamFact& stream, int64_t unit) const;
@@ -158,7 +159,7 @@ class Builder final : public PulseBuilder {
     EdgePadding padding;
     int64_t held = 0;                 ///< frames to wait until the end is known
     std::vector<int64_t> known = {};  ///< positions from which the first frames are valid
-    int64_t out_delay = 0;            ///< of the wire that has them laid out
+    int64_t out_delay = 0;            ///< of the wire with the padding laid out
 
     /// Return the delay if no frame waits for another one.
     int64_t delay() const { return stream.delay + held - padding.before; }
@@ -170,15 +171,15 @@ class Builder final : public PulseBuilder {
     StreamFact stream;  ///< of the source
     OutletId frames;
     int64_t count = 0;
-    std::vector<int64_t> known = {};  ///< positions from which they are valid; empty: from 0
-    int64_t out_delay = 0;            ///< of the wire that has them laid out
+    std::vector<int64_t> known = {};  ///< positions from which the prefix is valid; empty: from 0
+    int64_t out_delay = 0;            ///< of the wire with the prefix laid out
 
     /// Return the delay of the joined stream without its laid-out first frames.
     int64_t virtual_delay() const { return stream.delay - count; }
   };
 
-  /// The result of an op that works frame by frame on several wires, or on the windows of one. Its
-  /// first frames wait for values that arrive later than the frames after them.
+  /// The result of an op that works frame by frame on several wires, or on the windows of one wire.
+  /// Its first frames wait for values that arrive later than the frames after them.
   struct Waiting {
     struct Part {
       OutletId wire;
@@ -215,8 +216,8 @@ class Builder final : public PulseBuilder {
     int64_t cut = 0;                 ///< number of first output frames to drop
   };
 
-  /// Return the source of an input's layout, or the source that it is a slice of, if any. A slice
-  /// begins `stream.delay - out_delay` frames later.
+  /// Return the entry of `from` for an input, or for the wire of which the input is a slice; null
+  /// if there is none. A slice begins `stream.delay - out_delay` frames later.
   template <class T>
   const T* laid(const std::map<OutletId, T>& from, OutletId wire, const StreamFact& stream) const {
     const auto found = from.find(wire);
@@ -295,8 +296,8 @@ class Builder final : public PulseBuilder {
   std::set<int> asked_;
   bool waited_ = false;
   std::optional<Early> early_;
-  std::map<OutletId, Prefixed> prefixed_;       ///< by the wire that has them laid out
-  std::map<OutletId, EdgePadded> edge_padded_;  ///< by the wire that has them laid out
+  std::map<OutletId, Prefixed> prefixed_;       ///< by the wire with the prefix laid out
+  std::map<OutletId, EdgePadded> edge_padded_;  ///< by the wire with the padding laid out
   std::map<OutletId, Waiting> waiting_;    ///< by the wire that waits
   std::optional<Waiting> meeting_;         ///< the wires that the current node aligns
   std::map<OutletId, KnownWire> wires_;

@@ -106,9 +106,9 @@ void add_slices(const Graph& graph, const AllAttention& attention, std::string_v
   });
 }
 
-/// Collect expressions that must be 0 for a defined whole run: where the frames of two inputs meet,
-/// or where frames are split, no frame may be left over. A stream cannot know in advance that a
-/// single frame is broadcast instead.
+/// Collect expressions that must be 0 for a defined whole run: where frames of two inputs are
+/// combined, or where frames are split, no frame may be left over. A stream cannot know in advance
+/// that a single frame is broadcast instead.
 void add_equal_lengths(const Graph& graph, const Nodes& nodes, std::string_view symbol,
                        std::vector<Dim>* out) {
   const auto add = [&](const Dim& a, const Dim& b) {

@@ -13,9 +13,9 @@ namespace rill::pulse {
 class Builder;
 
 /// Attention over a stream: the product of weights with values, and the nodes from its scores to
-/// the weights. Queries meet the keys that masks show them, and the stream keeps a fixed number of
-/// keys. A wire of frames against frames cannot stream alone, because only the masks bound the
-/// frames that it holds.
+/// the weights. Queries attend to the keys that masks show them, and the stream keeps a fixed
+/// number of keys. A wire of frames against frames cannot stream alone, because only the masks
+/// bound the frames that it holds.
 /// Stream: a query waits for the last key that it sees, and the keys that the latest queries see
 /// are kept. Keys before the stream and after its end get the score minus infinity.
 /// Source: NNEF 1.0, `matmul`, `softmax`; PyTorch, `scaled_dot_product_attention`.

@@ -60,7 +60,7 @@ class Streamed {
  private:
   const Dim& queries() const { return b_.out(0).dim(attention_.queries); }
 
-  /// Find which inputs bring queries, and which keys.
+  /// Find which inputs of the body hold queries, and which hold keys.
   Status ask(const PlacedWire& wire) {
     std::vector<PlacedWire> open{wire};
     while (!open.empty()) {

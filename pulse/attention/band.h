@@ -43,10 +43,9 @@ struct Unlimited {
 std::optional<Unlimited> unlimited(const Band& band, std::optional<int64_t> most,
                                    std::string_view symbol);
 
-/// Find the keys that the masks between the scores and their use show; all keys if there are no
-/// masks. `used`: the operand of the product with the values; `large`: inputs that may hold numbers
-/// which hide keys; `fewer`: how many of the query's keys may be missing if the stream ends with
-/// it.
+/// Find the keys that the masks downstream of the scores show; all keys if there are no masks.
+/// `used`: the operand of the product with the values; `large`: inputs that may hold numbers which
+/// hide keys; `fewer`: how many of the query's keys may be missing if the stream ends with it.
 Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used, Square at,
              int64_t fewer, std::string_view symbol);
 
