@@ -10,9 +10,8 @@ endif()
 
 # Hidden visibility does not reach the templates of the standard library.
 set(rill_exports "${CMAKE_CURRENT_SOURCE_DIR}/rill.map")
-# ELF options are used if the linker supports them. Functions of other libraries are resolved when
-# this one is loaded (-z now), not by the first step that calls them, for which the dynamic linker
-# may lock.
+# ELF options are used if the linker supports them. Functions of other libraries are resolved when this one is
+# loaded (-z now). Otherwise the dynamic linker could take a lock in the first step that calls them.
 include(CheckLinkerFlag)
 check_linker_flag(CXX "LINKER:--version-script=${rill_exports}" RILL_LINKER_TAKES_VERSION_SCRIPT)
 check_linker_flag(CXX LINKER:-z,now RILL_LINKER_BINDS_AT_ONCE)

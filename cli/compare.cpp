@@ -74,8 +74,8 @@ Result<std::vector<Tensor>> run_node(const Graph& graph, const Node& node,
   return run_once(session.get(), inputs);
 }
 
-/// Return the values of a graph's wires, each computed from the reference values of its inputs, so
-/// that a difference only shows at the node where it arises.
+/// Return the values of a graph's wires. Each is computed from the reference values of its node's
+/// inputs: a difference then only shows at the node where it arises.
 Result<std::vector<NamedValue>> values_given(const Graph& graph, std::span<const Tensor> inputs,
                                              std::span<const NamedValue> references) {
   std::map<OutletId, Tensor> values;

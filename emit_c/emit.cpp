@@ -257,8 +257,8 @@ class Emitter {
     }
   }
 
-  /// Write the members of the state that are buffers of the plan, their values at the start, and
-  /// the end of a step, which advances the rings.
+  /// Write the members of the state that are buffers of the plan, and their values at the start.
+  /// Then write the end of a step, which advances the rings.
   void write_buffers() {
     for (const uint32_t index : to_.used_) {
       const PlanBuffer& buffer = plan_.buffers[index];

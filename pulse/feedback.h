@@ -13,9 +13,9 @@ namespace rill::pulse {
 /// not yet a stream becomes one whose steps are runs of it. Each input and output then has one
 /// frame axis: the only symbolic one after the first, else the second, or the only one.
 /// Both names may be parts, such as `state[0]` or `state[:, 2:4]`; the rest of a value stays an
-/// input or output that is named alike. An output may have another order of axes
-/// (`out.transpose(1,0)`), additional or missing axes of extent 1, adjacent axes that the input has
-/// merged or split, and different extents in another order.
+/// input or output, named with its range. The shape of an output may differ from the input's by
+/// axes of extent 1, by adjacent axes that are merged or split, or by the order of axes.
+/// `out.transpose(1,0)` states an order that the extents do not determine.
 /// Errors: kArg if there is no such input or output, with the existing names; kShape or kDType if
 /// their facts differ in another way, or several orders of axes fit; kPulse for a model that was
 /// pulsed, or has no other input.

@@ -194,8 +194,8 @@ Result<std::optional<OutletId>> Builder::prefixed_window(const Prefixed& prefixe
   return std::optional<OutletId>(out);
 }
 
-/// Return how many leading frames were dropped from the node's input that is `wire` and has that
-/// delay, or any delay if none is given.
+/// Return how many leading frames were dropped from the node's input `wire`. If several inputs are
+/// this wire, take the first of that delay, if given.
 std::optional<int64_t> Builder::cut_of(OutletId wire, std::optional<int64_t> delay) const {
   for (const OutletId& source : sources()) {
     const KnownWire& each = wires_.at(source);

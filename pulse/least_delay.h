@@ -22,12 +22,12 @@ struct RunLimits {
   int64_t elements = int64_t{1} << 26;
 };
 
-/// Run the whole graph on a few pulses of noise, then with other noise from a certain pulse on, and
-/// with streams that end in a certain pulse. A frame that differs depends on that pulse, so it
-/// cannot be computed earlier: this proves a bound by example. A hidden dependence, for example
-/// through a closed rectifier, proves nothing. All other symbols of the graph must be bound. Not
-/// real-time: runs the graph up to eighty times. Without a run within the limits, there are no
-/// bounds. Errors: those of rewriting the graph.
+/// Run the whole graph on a few pulses of noise; then change the noise from some pulse on, or end
+/// the stream in some pulse. A frame that differs depends on that pulse, so it cannot be computed
+/// earlier: this proves a bound by example. A hidden dependence, for example through a closed
+/// rectifier, proves nothing. All other symbols of the graph must be bound. Not real-time: runs the
+/// graph up to eighty times. Without a run within the limits, there are no bounds. Errors: those of
+/// rewriting the graph.
 Result<LeastDelays> least_delays(const Graph& graph, const Options& options, const Report& report,
                                  const RunLimits& limits);
 

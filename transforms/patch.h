@@ -10,8 +10,8 @@
 
 namespace rill::transforms {
 
-/// Replace wires of a model by NNEF statements: `x = op(y, ...);` computes from wires of the model,
-/// and an assignment to the name of a wire replaces that wire downstream, converted to its type and
+/// Replace wires of a model by NNEF statements: `x = op(y, ...);` computes from wires of the model.
+/// An assignment to the name of a wire replaces that wire downstream, converted to its type and
 /// shape. A name in `new_outputs` becomes an output of the model; any other new name may be used in
 /// later statements only. Inputs stay, used or not.
 /// `ops`: the operators that the statements may use, without enabling registries. Errors: kParse

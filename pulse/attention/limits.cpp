@@ -323,8 +323,8 @@ class Collector {
       const auto fill = positions_.value(node.inputs[k], inner[k], 0, 0);
       const bool hidden_here = fill && hides(*fill);
       // If a finite number hides every key of a query, all its keys count alike. So such a number
-      // hides only in masks of positions, which leave at least one key, and in masks that also zero
-      // the weights after the softmax.
+      // only counts as hiding in masks of positions, which leave at least one key, or if the
+      // weights are also zeroed after the softmax.
       const std::pair hidden{node.inputs[0], k == 1};
       if (weights_ && hidden_here) zeroed_.insert(hidden);
       const bool endless = fill && (weights_ || std::isinf(*fill) || zeroed_.contains(hidden));

@@ -213,7 +213,7 @@ FrontWires::Wire FrontWires::moved_slice(const Node& node, const Course& slice, 
                   node.inputs);
 }
 
-/// Return whether each element of a node depends, along the axes that `Op::axes` names, on the
+/// Return whether, along the axes of `Op::axes`, each element of a node depends only on the
 /// elements of the inputs at the same index, and not on the index itself.
 bool FrontWires::follows(const Course& course) const {
   return course.is(Form::kMoved) || course.is(Form::kPerElement) ||

@@ -115,8 +115,8 @@ class JoinedScores final : public GraphCopy {
     return out;
   }
 
-  /// Replace a matmul of values and weights, where the weights of the joined scores were cut off,
-  /// by one of all weights, with zeros as further values.
+  /// Replace a matmul of values and weights from which those of the joined scores were cut off. The
+  /// new matmul takes all weights, and zeros as further values.
   Result<Wire> weighed(const Node& node) {
     for (size_t k = 0; k < 2; ++k) {
       const Node& cut = graph_.node(node.inputs[k].node);

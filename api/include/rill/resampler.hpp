@@ -1,9 +1,9 @@
 /// @file
 /// Conversion of sample rates: a windowed sinc, one row of coefficients per phase.
 ///
-/// Written here because the established ones (libsoxr, libsamplerate, speexdsp, r8brain) are
-/// libraries to link, allocate while they run, or do not report their latency to the frame. This
-/// one is header only, counts its frames exactly, and is tested against scipy and libsoxr.
+/// Handwritten: libsoxr, libsamplerate, speexdsp and r8brain must be linked, allocate while they
+/// run, or do not report their latency to the frame. This one is header only, counts its frames
+/// exactly, and is tested against scipy and libsoxr.
 #pragma once
 
 #include <cmath>
