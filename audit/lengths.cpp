@@ -13,7 +13,7 @@
 namespace rill::audit {
 namespace {
 
-/// Longer periods are sampled, not enumerated.
+/// The maximum period; longer ones are sampled, not enumerated.
 constexpr int64_t kMostPeriod = int64_t{1} << 20;
 
 class Finder {

@@ -12,13 +12,13 @@
 namespace rill::cli {
 namespace {
 
-// The maximum number of residues modulo the pulse. Small pulses use all of them, large pulses this
-// number, evenly spaced.
+// About the number of residues modulo a large pulse, evenly spaced. For small pulses, all residues
+// are compared.
 constexpr int64_t kResidues = 16;
 constexpr int64_t kSearchLimit = int64_t{1} << 24;
 
-/// Runs `compare --stream`: compares streams with whole runs, for lengths of every residue modulo
-/// the pulse, and for lengths below the pulse and the delay.
+/// Runs `compare --stream`: compares streams with whole runs, for lengths of many residues modulo
+/// the pulse, and for streams shorter than pulse and delay.
 class StreamComparison {
  public:
   StreamComparison(const CommonOptions& common, const CheckOptions& checks, const Log& log,

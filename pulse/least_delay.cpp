@@ -27,8 +27,8 @@ struct Bounds {
   double low = -1;
   double high = 1;
 };
-/// Small noise stays where functions are not flat; maxima and minima need larger numbers of one
-/// sign.
+/// The bounds of changed noise. Small numbers stay where functions are not flat; maxima and minima
+/// need larger numbers of one sign.
 constexpr Bounds kOthers[] = {{-1, 1}, {1, 32}, {-32, -1}};
 
 /// Write noise into every element: floats within bounds, small indices that most tables have, and

@@ -19,7 +19,7 @@ struct ZlibState {
 namespace {
 
 constexpr size_t kPieceBytes = size_t{64} << 10;
-/// zlib counts bytes in unsigned ints.
+/// The maximum number of bytes per call: zlib counts them in unsigned ints.
 constexpr size_t kMostAtOnce = std::numeric_limits<uInt>::max();
 
 voidpf take_memory(voidpf /*client*/, uInt items, uInt size) {

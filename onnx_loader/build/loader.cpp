@@ -366,7 +366,7 @@ bool Loader::find_out(Findings* findings) const {
     return true;
   }
   if (expected) return true;
-  // Shapes depend on integers and bools, and on short lists of floats: scales or limits.
+  // Shapes depend on integers and bools, and on lists of few floats: scales or limits.
   constexpr int64_t kShort = 16;
   const auto is_known = [&](const std::string& name, bool floats) {
     for (const auto& [input, value] : options_.values) {

@@ -23,7 +23,7 @@ using Form = Course::Form;
 /// The maximum number of prepended elements. Prompts have tens of keys, and each key that differs
 /// from its neighbour costs a select.
 constexpr int64_t kMostFrontWires = 4096;
-/// The maximum number of operators to follow upstream.
+/// The maximum depth to which operators are followed upstream.
 constexpr int kMostDepth = 48;
 
 }  // namespace
