@@ -304,7 +304,8 @@ TEST(Audit, RefusesStreamsThatTakeMoreMemoryThanItHas) {
   EXPECT_GT(moves->modes.count("moved"), 0U) << moves->to_string();
 }
 
-/// `layers` matmuls of 128 channels, followed by windows over 40 and `frames` earlier frames.
+/// Return `layers` matmuls of 128 channels, followed by windows over 40 and `frames` earlier
+/// frames.
 Graph windowed_graph(int layers, int64_t frames) {
   int64_t drawn = 0;
   const auto weights = [&](int64_t outputs, int64_t inputs) {

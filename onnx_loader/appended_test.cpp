@@ -11,7 +11,7 @@ namespace {
 
 using Nodes = std::vector<Message>;
 
-/// A body that sums the frames so far, h = h + x[t], and has further nodes.
+/// Return a body that sums the frames so far, h = h + x[t], and has further nodes.
 GraphParts body_of(Nodes more, const std::vector<std::string>& lists,
                    const std::vector<std::string>& grown) {
   GraphParts body;

@@ -48,7 +48,7 @@ class DrawnModel {
   }
 
   Message model() const { return model_of(parts_); }
-  /// The elements of the result for an input of `rows` of 1, 2, 3 and so on.
+  /// Return the elements of the result for an input of `rows` rows: 1, 2, 3 and so on.
   Rows expected(int64_t rows) const { return expected_(rows); }
   const std::string& text() const { return text_; }
 

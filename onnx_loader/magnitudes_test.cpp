@@ -65,7 +65,8 @@ Graph nnef_graph(const Function& f, size_t count) {
   return ops::test::graph_of(inputs, text + ";");
 }
 
-/// "Add:1.0 Log": log(x + 1). An operation takes z where it has no constant.
+/// Return the graph of a chain: "Add:1.0 Log" is log(x + 1). An operation without a constant takes
+/// z.
 Graph onnx_graph(const Function& f, size_t count, bool binary) {
   const auto extent = static_cast<int64_t>(count);
   GraphParts parts;

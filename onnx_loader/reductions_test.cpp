@@ -78,7 +78,7 @@ Want sizes(const Row& x, size_t) {
 Want square_sum(const Row& x, size_t) {
   return {squares_of(x), (count(x) + 2) * kEps * squares_of(x) + lost(x)};
 }
-/// The root of a sum of squares that are rounded as f32.
+/// Return the root of `squares`, which has an error of up to `error`, and a bound on its own error.
 Want root(double squares, double error) {
   const double low = std::sqrt(std::max(0.0, squares - error));
   const double high = squares + error > double{FLT_MAX} ? kInf : std::sqrt(squares + error);
