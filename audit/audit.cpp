@@ -35,7 +35,7 @@ Result<Graph> bound(const Graph& graph, const std::string& symbol, const Binding
   return declutter(out);
 }
 
-/// Return the length of the steps of a stream of that length, including its tail, in the stream
+/// Return the sum of all steps of a stream of that length, including its tail, in the stream
 /// symbol.
 double frames_stepped(const Plan& plan, int64_t length) {
   auto out = static_cast<double>(length);
@@ -243,9 +243,9 @@ namespace {
 std::string not_reached(const Report& report) {
   const std::vector<Window> windows = report.uncrossed();
   const Window& widest = windows[0];
-  std::string out = str_cat("streams of ", widest.crossed, " of ", report.symbol,
-                            " and more, which cross the window of ", widest.frames,
-                            " frames of \"", widest.wire, "\"");
+  std::string out = str_cat("streams with ", report.symbol, " >= ", widest.crossed,
+                            ", which cross the window of ", widest.frames, " frames of \"",
+                            widest.wire, "\"");
   if (windows.size() > 1) out += str_cat(" and ", windows.size() - 1, " more");
   if (report.lengths.empty()) return out;
   return str_cat(out, "; the longest stream compared has ", report.lengths.back());

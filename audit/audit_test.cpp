@@ -366,7 +366,7 @@ TEST(Audit, DoesNotPassWhereNoStreamCrossesTheLongestWindow) {
   ASSERT_FALSE(verdict.ok());
   EXPECT_EQ(verdict.code(), Code::kState);
   for (const std::string& text : {verdict.error().to_string(), report->to_string()}) {
-    EXPECT_NE(text.find("not compared: streams of "), std::string::npos) << text;
+    EXPECT_NE(text.find("not compared: streams with "), std::string::npos) << text;
     EXPECT_NE(text.find("the window of 100000 frames of \"near"), std::string::npos) << text;
     EXPECT_NE(text.find("the longest stream compared has "), std::string::npos) << text;
   }

@@ -18,7 +18,7 @@ namespace rill::pulse {
 struct KnownWire : PulsedWire {
   bool steady = false;  ///< the same frame at every position
   TensorPtr frame;      ///< that frame of a steady stream, if it is known
-  /// For a value known only at the end: the value that the stream symbol must reach before.
+  /// For a value known only at the end: the stream symbol must reach this first.
   std::optional<Dim> known_after;
   std::string known_from;              ///< its source, for messages
   /// The delay of its source stream. For a stream whose first frames are computed separately: the

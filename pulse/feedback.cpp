@@ -102,8 +102,7 @@ void stream_by_steps(Graph* graph) {
   describe_steps(graph);
 }
 
-/// Refuse a stream whose steps are not runs of the model. In others, this module adds the only
-/// state.
+/// Refuse a stream whose steps are not runs of the model: only this module may add state.
 Status expect_steps(const Graph& graph) {
   if (!graph.streaming) return {};
   bool steps = !graph.streaming->model && graph.streaming->wires.empty();

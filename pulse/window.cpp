@@ -33,7 +33,7 @@ Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream, in
   return least_ahead(wire, stream, unit, false);
 }
 
-/// As the public functions. `late`: whether streams of whole pulses announce their end after the
+/// As the public overloads. `late`: whether streams of whole pulses announce their end after the
 /// last step.
 Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream, int64_t unit,
                                      bool late) const {

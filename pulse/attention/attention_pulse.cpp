@@ -188,7 +188,7 @@ class Streamed {
   }
 
   /// Find the keys that each query sees. Where keys and queries run at different rates, positions
-  /// are compared on a clock with a tick for each.
+  /// are compared on a common clock.
   Result<Band> find_band(const PlacedWire& weights) const {
     const auto [used, square] = weights;
     const int64_t fewer = fewer_keys(body_.fact(used), square);

@@ -4,7 +4,7 @@
  * Every function checks its pointers, handles, indices and counts. A function that can fail returns
  * a rill_status; rill_last_error gives the reason. A failed call changes nothing. No exception
  * leaves the library.
- * Texts and arrays that a call returns live as long as its handle, or until the model changes.
+ * Returned texts and arrays live as long as the handle of the call, or until the model changes.
  * A model or a session may be used by one thread at a time, a plan or rill_threads by any number.
  * A step runs on the thread that calls it, unless its session has rill_threads.
  * Structs begin with their size, so that they can grow: `rill_view view = {.size = sizeof view};`
@@ -189,7 +189,7 @@ typedef struct rill_load_opts {
 /** Load a folder, tar, tgz or zip, recognised by content, a bare graph.nnef, or an ONNX file.
  *  `opts` may be null. An input with a value in `constants` becomes a constant, and can decide
  *  branches. The path must lead to a regular file or a folder with a graph.nnef: pipes, sockets and
- *  devices are refused. Folders, tars and external data are mapped: keep them while it lives.
+ *  devices are refused. Folders, tars, external data are mapped: keep them while the model lives.
  *  Errors: RILL_E_IO, _PARSE, _UNSUPPORTED, _SHAPE, _DTYPE, with file, line and node. */
 RILL_API rill_status rill_load(const char* path, const rill_load_opts* opts, rill_model** model);
 /** Load from bytes, as rill_load does. They may be freed afterwards. */
