@@ -260,7 +260,7 @@ Status Pipeline::pulse_stage() {
   return declutter_stage("pulse-declutter");
 }
 
-/// Apply the transforms that come before the pulse, or the others.
+/// Apply the leading transforms that come before the pulse, or all remaining ones.
 Status Pipeline::transforms(bool before_pulse) {
   const std::vector<std::string>& all = common_.model.transforms;
   for (; transformed_ < all.size(); ++transformed_) {

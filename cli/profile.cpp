@@ -93,7 +93,8 @@ class Times {
 };
 
 /// Time one iteration of a loop's body on zeros, and subtract all iterations from the loop's own
-/// time. The sum stays the measured one: iterations that took longer than the loop share its time.
+/// time. The total stays as measured: if the iterations took longer than the loop, their times are
+/// scaled down.
 void profile_body(const Graph& graph, const Node& node, NodeNotes* notes) {
   const Graph* body = node.op->nested();
   const auto iterations = transforms::loop_iterations(graph, node).to_int();
