@@ -17,9 +17,9 @@ struct NoiseKind {
   int sign = 0;      ///< 1: no number is negative, -1: none is positive
 };
 
-/// Make a value of that fact from approximately normal noise. Integers are 0 to 3, indices too if
-/// these are in range; quantised bytes take all values unless the scale is 1. Errors: kShape if an
-/// extent is not a number; kNoMem.
+/// Make a value of that fact from approximately normal noise. Integers are 0 to 3, bools 0 or 1,
+/// indices the four smallest valid ones; quantised bytes take all values unless the scale is 1.
+/// Errors: kShape if an extent is not a number; kNoMem.
 Result<Tensor> noise(const Fact& fact, const std::optional<NumberRange>& indices, Draw* draw,
                      const NoiseKind& kind = {});
 /// Return the inputs of a graph for a stream of that length in its symbol.
