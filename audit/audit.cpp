@@ -169,8 +169,8 @@ void Auditor::compare_late() {
   go_through({2 * report_.pulse + 1}, nullptr);
 }
 
-/// Return, in random order, one length past all edges for each remainder modulo the period; if the
-/// model has tables, none beyond their end.
+/// Return lengths past all edges in random order: one per remainder modulo the period, up to the
+/// allowed number. If tables end, take the last period before that.
 std::vector<int64_t> Auditor::remainders() {
   const int64_t longest = std::min(options_.longest, modes_.plan().longest);
   const int64_t first = std::min(known_.settled, longest - known_.period) + 1;

@@ -53,7 +53,7 @@ class Streamer {
     if (!options_.ask_session) return tick_ >= result_.steps;
     return tick_ >= std::max<int64_t>(1, input_steps_) && session_.steps_left() <= 0;
   }
-  /// Work before a step, and after it.
+  /// Feed inputs before a step, and take outputs after it.
   void feed();
   Status take();
   Session& session() { return session_; }
@@ -134,7 +134,7 @@ Status Streamer::begin() {
       RILL_TRY(check_frames(plan_, plan_.inputs[i], frames, result_.frames));
     }
     const int64_t steps = ceil_of(frames, stream.pulse);
-    // A stream without an end runs the pulses that all inputs have.
+    // A stream with an open end runs until the shortest input is exhausted.
     input_steps_ = first ? steps : std::min(input_steps_, steps);
     first = false;
   }
