@@ -177,7 +177,7 @@ class Checker {
       const Checked all = checked(ring.lanes) * lane;
       const bool whole = lane == ring.lane_bytes && all == plan_.buffers[ring.buffer].bytes;
       if (!require(counts && whole, "the sizes of a ring do not agree")) return false;
-      // Its window moves back lane by lane.
+      // The window of a ring moves back lane by lane.
       work(ring.lanes);
       if (!affordable()) return false;
     }
@@ -299,7 +299,7 @@ void Checker::touches(const Region& region, bool writes, int64_t iterations) {
           "a step writes to a constant or an input");
   int64_t left = buffer.bytes;
   if (const Ring* ring = ring_of_[ref.buffer]) {
-    // The window advances by at most this number of frames, less than a lane.
+    // The window advances by at most this number of frames before it moves back.
     const Checked moves = checked(ring->capacity) - ring->history - ring->pulse;
     left = (checked(left) - moves * ring->row_bytes).at_most(left);
     require(ring->row_bytes % region.align == 0, "a step refers to the middle of an element");
