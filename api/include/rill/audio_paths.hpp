@@ -380,7 +380,7 @@ class Bypass {
   bool on_ = false;
 };
 
-/// Return the largest number of device frames that went in before their output came out: at any
+/// Return the maximum number of device frames that have gone in without having come out: at any
 /// time, or at the ends of blocks if their length is given. `back` resamples the output to the
 /// device; without it, a frame of the model counts as the sound that it describes.
 inline int64_t latency(const Intake& intake, const rill_stream_info& stream, int64_t block,
