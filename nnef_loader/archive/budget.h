@@ -33,7 +33,7 @@ class Budget {
 
   /// Return the maximum number of bytes that `take` would still grant.
   int64_t left() const { return most_ - taken_; }
-  /// Return how many bytes may be reserved in advance by an unverified header.
+  /// Return how many of the bytes that an unverified header claims may be reserved in advance.
   int64_t trusted(int64_t claimed) const {
     const int64_t plausible = std::min(file_bytes_, most_ / 16) * 16;
     return std::clamp<int64_t>(claimed, 0, std::min(plausible, left()));
