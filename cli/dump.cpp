@@ -75,8 +75,8 @@ Status write_files(const CommonOptions& common, const WriteOptions& write, Graph
   return written(nnef::write_file(write.nnef_graph, std::as_bytes(std::span(*text))), "graph.nnef");
 }
 
-/// Return the model read back from the written files: the audit then runs the graph that readers
-/// get. A model that this command did not pulse is not audited.
+/// Return the model as readers of the written files get it, for the audit. A model that this
+/// command did not pulse is not audited.
 Result<Model> as_read_back(const CommonOptions& common, bool no_audit, const Model& model) {
   Model out = model;
   if (no_audit || model.stream_symbol.empty()) return out;
@@ -172,7 +172,7 @@ Status take_notes(const CommonOptions& common, const DumpOptions& options, const
   return {};
 }
 
-/// Shows the plan of a graph whose extents are numbers.
+/// Show the plan of a graph whose extents are numbers.
 Status show_plan(const CommonOptions& common, const ViewOptions& view, const Graph& graph) {
   PrepareOptions options;
   options.optimize = optimizes(common);

@@ -15,7 +15,7 @@ using List = std::vector<Value>;
 
 /// Describe a value for messages: "a number", "the computed wire \"x\"".
 std::string value_text(const Value& value, const Graph& graph);
-/// Count the values in a list and its nested lists; 1 for any other value.
+/// Count a value and, if it is a list, all values nested in it.
 int64_t leaf_count(const Value& value);
 
 /// Read a number as written. Errors: kParse for integers beyond 64 bits.
