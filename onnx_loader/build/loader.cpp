@@ -469,7 +469,7 @@ Result<std::vector<OutletId>> Loader::run_function(const FunctionProto& function
   std::vector<NodeProto> nodes = function.nodes;
   for (size_t i = 0; i < function.inputs.size(); ++i) {
     if (i < node.inputs.size() && !node.inputs[i].empty()) continue;
-    // An input that the call omits is one that the nodes inside omit.
+    // If the call omits an input, the nodes inside omit it too.
     for (NodeProto& each : nodes) {
       std::replace(each.inputs.begin(), each.inputs.end(), function.inputs[i], std::string_view());
     }
