@@ -357,7 +357,7 @@ rill_status rill_save(const rill_model* model, const char* path) {
   if (!path || !*path) return refuse(RILL_E_ARG, "rill_save: no path");
 #ifdef RILL_WITHOUT_SAVE
   return refuse(RILL_E_UNSUPPORTED,
-                "rill_save: this build does not write models; RILL_SAVE=ON makes one that does");
+                "rill_save: this build cannot write models; build rill with RILL_SAVE=ON");
 #else
   return guarded("rill_save", [&] {
     rill::nnef::SaveOptions options;
