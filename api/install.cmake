@@ -43,7 +43,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/rill-config.cmake
               ${PROJECT_SOURCE_DIR}/cmake/rill-plugin.cmake
         DESTINATION ${package})
 
-# Paths are relative to the file.
+# Paths in pkg-config files are relative to the folder of the file.
 file(RELATIVE_PATH RILL_UP "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
 string(REGEX REPLACE "/$" "" RILL_UP "${RILL_UP}")
 set(requires "")

@@ -10,9 +10,8 @@ endif()
 
 # Hidden visibility does not reach the templates of the standard library.
 set(rill_exports "${CMAKE_CURRENT_SOURCE_DIR}/rill.map")
-# ELF options are used if the linker supports them. Functions of other libraries are resolved when
-# this one is loaded (-z now), not by the first step that calls them, for which the dynamic linker
-# may lock.
+# ELF options are used if the linker supports them. Functions of other libraries are resolved when this one is
+# loaded (-z now). Otherwise the dynamic linker could take a lock in the first step that calls them.
 include(CheckLinkerFlag)
 check_linker_flag(CXX "LINKER:--version-script=${rill_exports}" RILL_LINKER_TAKES_VERSION_SCRIPT)
 check_linker_flag(CXX LINKER:-z,now RILL_LINKER_BINDS_AT_ONCE)
@@ -20,8 +19,8 @@ check_linker_flag(CXX LINKER:-z,now RILL_LINKER_BINDS_AT_ONCE)
 if(NOT RILL_SANITIZE)
   check_linker_flag(CXX LINKER:--no-undefined RILL_LINKER_WANTS_ALL)
 endif()
-# Tables of operators are pointers, which the loader finds in a compact form if linker and C library
-# support it. On an older C library, programs report that it lacks this.
+# Tables of operators are pointers. Their relocations are packed if linker and C library support it. On a
+# system with an older C library, the loader then refuses the program with a message.
 option(RILL_PACK_POINTERS "Let the loader unpack pointers (RELR), which takes glibc 2.36" ON)
 include(CheckCXXSourceCompiles)
 check_linker_flag(CXX LINKER:-z,pack-relative-relocs RILL_LINKER_PACKS_POINTERS)

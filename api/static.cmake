@@ -1,4 +1,4 @@
-# librill.a: all of rill in one archive; librill_run.a: what opens and runs compiled models.
+# librill.a: all of rill in one archive; librill_run.a: the part that opens and runs compiled models.
 
 # rill_parts(<target> <variable>): the static libraries of rill that a target is made of.
 function(rill_parts target variable)
@@ -20,7 +20,7 @@ function(rill_parts target variable)
   set(${variable} ${found} PARENT_SCOPE)
 endfunction()
 
-# The libraries that apps also link.
+# Libraries that apps must link too.
 set(rill_needs $<LINK_ONLY:Threads::Threads>)
 set(RILL_NEEDS_PACKAGE "")
 if(RILL_RUN_ONLY)

@@ -35,7 +35,8 @@ Result<Graph> bound(const Graph& graph, const std::string& symbol, const Binding
   return declutter(out);
 }
 
-/// Return the frames that a stream of that length steps, including its tail, in the stream symbol.
+/// Return the sum of all steps of a stream of that length, including its tail, in the stream
+/// symbol.
 double frames_stepped(const Plan& plan, int64_t length) {
   auto out = static_cast<double>(length);
   for (const PlanIo& io : plan.outputs) {
@@ -103,7 +104,7 @@ bool Auditor::time_for(int64_t length) {
     return false;
   }
   // A length needs at least two whole runs and a stream. Skip a length if these would take all the
-  // remaining time; shorter ones may follow.
+  // remaining time; shorter lengths may follow.
   return 3 * seconds_per_frame_ * frames_stepped(modes_.plan(), length) < until_.left();
 }
 
@@ -174,8 +175,8 @@ void Auditor::compare_late() {
   go_through({2 * report_.pulse + 1}, nullptr);
 }
 
-/// Return one length past all edges for every remainder of the period, in random order, before the
-/// end of the model's tables if it has any.
+/// Return lengths past all edges in random order: one per remainder modulo the period, up to the
+/// allowed number. If tables end, take the last period before that.
 std::vector<int64_t> Auditor::remainders() {
   const int64_t longest = std::min(options_.longest, modes_.plan().longest);
   const int64_t first = std::min(known_.settled, longest - known_.period) + 1;
@@ -253,9 +254,9 @@ namespace {
 std::string not_reached(const Report& report) {
   const std::vector<Window> windows = report.uncrossed();
   const Window& widest = windows[0];
-  std::string out = str_cat("streams of ", widest.crossed, " of ", report.symbol,
-                            " and more, which cross the window of ", widest.frames,
-                            " frames of \"", widest.wire, "\"");
+  std::string out = str_cat("streams with ", report.symbol, " >= ", widest.crossed,
+                            ", which cross the window of ", widest.frames, " frames of \"",
+                            widest.wire, "\"");
   if (windows.size() > 1) out += str_cat(" and ", windows.size() - 1, " more");
   if (report.lengths.empty()) return out;
   return str_cat(out, "; the longest stream compared has ", report.lengths.back());

@@ -18,14 +18,14 @@ using Outputs = Result<std::optional<std::vector<Tensor>>>;
 struct Options {
   Bindings others;         ///< values of the other symbols; 2 for those left out
   double seconds = 2;      ///< of wall clock; comparisons stop then
-  int64_t lengths = 1000;  ///< to compare at most
-  int64_t longest = int64_t{1} << 18;  ///< the most frames of a stream, in the stream symbol
+  int64_t lengths = 1000;  ///< the maximum number of lengths to compare
+  int64_t longest = int64_t{1} << 18;  ///< maximum length of a stream, in the stream symbol
   int64_t longest_crossing = int64_t{1} << 21;  ///< the same for the stream that fills all windows
-  int64_t session_bytes = int64_t{1} << 31;  ///< the most memory of each of several streams
+  int64_t session_bytes = int64_t{1} << 31;  ///< maximum memory of each of several streams
   uint64_t seed = 1;
   std::vector<int64_t> multiples = {2, 3};  ///< states are moved to these multiples of the pulse
-  /// The tolerance of outputs downstream of attention, absolute and relative: its sums have another
-  /// order. All other outputs must have the same bits.
+  /// The tolerance of outputs downstream of attention, absolute and relative: a stream adds the
+  /// terms of attention in another order. All other outputs must have the same bits.
   double attention_rounding = 1e-5;
   /// Computes the expected outputs of a graph that runs over windows: `run_windows`, in programs
   /// that audit such graphs.
@@ -73,7 +73,7 @@ struct Report {
   int64_t period = 1;            ///< past `settled` frames, the behaviour of wires repeats with it
   int64_t settled = 0;
   int64_t open = 0;        ///< expressions of lengths with unknown period
-  int64_t remainders = 0;  ///< of the period that were compared past `settled`
+  int64_t remainders = 0;  ///< compared remainders modulo the period, past `settled`
   std::map<std::string, int64_t> modes;  ///< streams compared, by how they were driven
   /// Compared outputs that were not empty and differed for another input. Elements that do not
   /// differ, or are not finite, prove nothing.
@@ -91,7 +91,7 @@ struct Report {
   /// Return the windows that no compared stream crossed.
   std::vector<Window> uncrossed() const;
   Outcome outcome() const;
-  /// Errors: kState for every outcome but `kSame`.
+  /// Return success for the outcome `kSame`. Errors: kState for every other outcome.
   Status verdict() const;
 };
 

@@ -90,7 +90,7 @@ TEST(Audit, FindsWrongFrames) {
   EXPECT_EQ(report->finding->output, "y");
 }
 
-/// A pulsed graph, wrong by one frame in each of its delays in turn.
+/// Return copies of a pulsed graph, each with one of its delays a frame too long.
 std::vector<Graph> delayed_by_one(const Graph& pulsed) {
   std::vector<Graph> out;
   for (size_t id = 0; id < pulsed.nodes.size(); ++id) {
@@ -104,7 +104,7 @@ std::vector<Graph> delayed_by_one(const Graph& pulsed) {
   return out;
 }
 
-// Noise of size 1 does not reach the 100 of the first model, and is mostly negative to the others.
+// Noise with standard deviation 1 stays below the threshold of most of these functions.
 TEST(Audit, FindsWrongFramesBeforeAThresholdOrALogarithm) {
   for (const char* middle : {"relu(c - 100.0)", "log(c - 100.0)", "relu(0.002 - c)",
                              "clamp(c, 50.0, 60.0)", "sqrt(c - 3.0)", "relu(c - 20000.0)"}) {
@@ -234,7 +234,8 @@ TEST(Audit, FindsTheFirstLengthThatTheWholeGraphIsDefinedFor) {
   EXPECT_GT(report->outputs, 10);
 }
 
-/// Layers with some 400000 multiply-adds per frame. A second output is a slice that begins late.
+/// Return layers with some 400000 multiply-adds per frame. A second output is a slice that begins
+/// late.
 Graph slow_graph() {
   int64_t drawn = 0;
   const auto weights = [&](int64_t outputs, int64_t inputs) {
@@ -315,7 +316,8 @@ TEST(Audit, RefusesStreamsThatTakeMoreMemoryThanItHas) {
   EXPECT_GT(moves->modes.count("moved"), 0U) << moves->to_string();
 }
 
-/// `layers` matmuls of 128 channels, followed by windows over 40 and `frames` earlier frames.
+/// Return `layers` matmuls of 128 channels, followed by windows over 40 and `frames` earlier
+/// frames.
 Graph windowed_graph(int layers, int64_t frames) {
   int64_t drawn = 0;
   const auto weights = [&](int64_t outputs, int64_t inputs) {
@@ -376,7 +378,7 @@ TEST(Audit, DoesNotPassWhereNoStreamCrossesTheLongestWindow) {
   ASSERT_FALSE(verdict.ok());
   EXPECT_EQ(verdict.code(), Code::kState);
   for (const std::string& text : {verdict.error().to_string(), report->to_string()}) {
-    EXPECT_NE(text.find("not compared: streams of "), std::string::npos) << text;
+    EXPECT_NE(text.find("not compared: streams with "), std::string::npos) << text;
     EXPECT_NE(text.find("the window of 100000 frames of \"near"), std::string::npos) << text;
     EXPECT_NE(text.find("the longest stream compared has "), std::string::npos) << text;
   }
@@ -419,7 +421,7 @@ TEST(Audit, StreamsEndWithTheirTime) {
   }
 }
 
-TEST(Audit, WantsAPulsedGraph) {
+TEST(Audit, NeedsAPulsedGraph) {
   const Graph whole = whole_graph("  y = tanh(x);\n");
   const auto report = audit(whole, whole, Options());
   ASSERT_FALSE(report.ok());

@@ -19,7 +19,7 @@ constexpr double kAttentionRounding = 1e-5;
 
 using Mode = CheckedMode;
 
-/// Return the inputs with their numbers in reverse order; noise if that gives the same input.
+/// Return the inputs with their numbers in reverse order; noise if that changes no input.
 Result<std::vector<Tensor>> other_inputs(const Graph& graph, std::span<const Tensor> inputs) {
   std::vector<Tensor> out;
   bool same = true;
@@ -174,7 +174,8 @@ Tolerance Check::tolerance_for(size_t output) const {
   return out;
 }
 
-/// A run that cannot be made counts as a failure, except when memory ran out.
+/// Record a run that failed: a difference, unless memory ran out, which ends the check with an
+/// error.
 void Check::add_failed(Mode mode, const Error& error) {
   if (error.code == Code::kNoMem) out_of_memory_ = true;
   mode.problem = error.to_string();
@@ -190,7 +191,7 @@ void Check::compare(Mode mode, const Plan& plan, const Result<std::vector<Tensor
     const auto output = static_cast<size_t>(at - whole_.output_names.begin());
     const Tensor& want = want_[output];
     const int axis = plan.outputs[i].stream.axis;
-    // An empty stream also has to be right.
+    // Empty outputs are compared too.
     ++mode.outputs;
     mode.frames += axis >= 0 && axis < want.rank() ? want.extent(axis) : want.volume();
     mode.same_bits &= want.same_bits((*got)[i]);

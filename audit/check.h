@@ -14,13 +14,13 @@ namespace rill::audit {
 
 struct CheckOptions {
   std::string symbol{kDefaultStreamSymbol};
-  std::vector<int64_t> pulses;  ///< empty: the least one, and twice and five times as many frames
+  std::vector<int64_t> pulses;  ///< empty: the least legal pulse, and 2 and 5 times that
   /// The tolerance of frames. Frames downstream of attention may differ by 1e-5 unless `for_all`:
-  /// its sums have other zero terms, and another order.
+  /// there a stream adds in another order, with other zero terms.
   Tolerance tolerance;
   bool for_all = false;
-  /// Expected outputs of the whole run, one per output, from another program; null if unknown. They
-  /// may differ by at least 1e-4 + 5e-4 of the value.
+  /// Expected outputs of the whole run, one per output, from another program; null if unknown.
+  /// Their tolerance is 1e-4 + 5e-4 of the value, or `tolerance` if that is larger or custom.
   std::vector<const Tensor*> references;
   bool backward_chunks = false;  ///< of `pulse::Options`
   int64_t threads = 1;           ///< number of threads that share steps; 0: one per core
@@ -48,8 +48,8 @@ struct CheckReport {
   std::vector<std::string> unproven;
 
   int64_t compared() const;  ///< outputs of streams
-  /// Errors: kState if a mode differs, with the first mode and its node; if no output of a stream
-  /// was compared; if an output is not proven.
+  /// Return success if all modes agree. Errors: kState if a mode differs, with the first mode and
+  /// its node; if no output of a stream was compared; if an output is not proven.
   Status verdict() const;
 };
 

@@ -6,7 +6,7 @@
 
 namespace rill::audit {
 
-/// The time at which work is abandoned: never, unless seconds are given, or when the function that
+/// The time at which work is abandoned: after the given seconds, if any, or when the function that
 /// receives progress asks for it.
 class Deadline {
  public:

@@ -53,7 +53,7 @@ class Streamer {
     if (!options_.ask_session) return tick_ >= result_.steps;
     return tick_ >= std::max<int64_t>(1, input_steps_) && session_.steps_left() <= 0;
   }
-  /// Work before a step, and after it.
+  /// Feed inputs before a step, and take outputs after it.
   void feed();
   Status take();
   Session& session() { return session_; }
@@ -91,7 +91,7 @@ int64_t Streamer::output_frames(const PlanStream& stream, bool* exact) const {
   const auto known = stream.length.at(result_.frames);
   *exact = known.has_value();
   if (known) return std::max<int64_t>(0, *known);
-  // Older archives do not state it: use the rates of input and output.
+  // Older archives do not state the length: use the rates of input and output.
   return ceil_of(result_.frames * stream.pulse, input_pulse_);
 }
 
@@ -134,7 +134,7 @@ Status Streamer::begin() {
       RILL_TRY(check_frames(plan_, plan_.inputs[i], frames, result_.frames));
     }
     const int64_t steps = ceil_of(frames, stream.pulse);
-    // A stream without an end runs the pulses that all inputs have.
+    // A stream with an open end runs until the shortest input is exhausted.
     input_steps_ = first ? steps : std::min(input_steps_, steps);
     first = false;
   }

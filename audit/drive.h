@@ -29,7 +29,7 @@ struct StreamResult {
   std::vector<Tensor> outputs;  ///< delay and tail dropped; the last value of static outputs
   std::vector<std::vector<Tensor>> turns;
   std::vector<bool> exact_length;  ///< whether the number of frames is known, not estimated
-  int64_t frames = 0;              ///< of the stream, in the stream symbol
+  int64_t frames = 0;              ///< the value of the stream symbol
   int64_t steps = 0;
   bool given_up = false;  ///< abandoned before its end: the outputs are incomplete
 };
@@ -47,8 +47,8 @@ struct Lane {
   std::span<const Tensor> inputs;
   int64_t frames = 0;
 };
-/// Run streams of one plan with alternating steps; shorter ones end earlier. Errors: those of
-/// `run_stream`.
+/// Run streams of one plan, whose sessions step together; shorter streams end earlier. Errors:
+/// those of `run_stream`.
 Result<std::vector<StreamResult>> run_side_by_side(std::span<const Lane> lanes,
                                                    const StreamOptions& options);
 
@@ -66,8 +66,8 @@ class PushedStream {
 
   /// Begin or continue in a session; sets the inputs that do not stream.
   void attach(Session* session, Feed* feed);
-  /// Push a piece of every input, and pull some of the available frames. False once all is pushed,
-  /// if nothing is accepted any more, or if the stream is abandoned.
+  /// Push a piece of every input, and pull some of the available frames. Return false once all is
+  /// pushed, nothing more is accepted, or the stream is abandoned.
   bool step();
   /// Return whether the feed accepted nothing in 1000 steps although frames remained.
   bool stuck() const { return idle_ >= kMostIdle; }

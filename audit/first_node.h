@@ -19,9 +19,9 @@ struct FirstNode {
   std::string to_string() const;
 };
 
-/// Find the first wire of a whole graph that differs in the stream: as plans run, else with every
-/// node in a separate step. Nothing if no wire differs. `bindings`: of all symbols, including the
-/// stream's; `frames` is its value.
+/// Find the first wire of a whole graph that differs in the stream: with optimised plans, or, if
+/// these show no difference, with every node in a separate step. Nothing if no wire differs.
+/// `bindings`: of all symbols, including the stream's; `frames` is its value.
 std::optional<FirstNode> first_node(const Graph& whole, const pulse::Options& options,
                                     std::span<const Tensor> inputs, const Bindings& bindings,
                                     int64_t frames, const Tolerance& tolerance);

@@ -116,7 +116,7 @@ Result<std::optional<pulse::LeastDelays>> Inspection::least_delays(double most_s
   return std::optional(std::move(least));
 }
 
-/// Add proven bounds on the delays, and the nodes that lose the rest.
+/// Add the proven minimum delays, and the nodes that delay beyond these.
 Status Inspection::add_least(const pulse::LeastDelays& least) {
   for (size_t i = 0; i < out_.wires.size(); ++i) {
     WireLatency& row = out_.wires[i];

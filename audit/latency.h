@@ -33,7 +33,7 @@ struct OutputLatency {
   double latency = 0;     ///< in frames of the first input that streams
   std::vector<int> path;  ///< the slowest path from the input to the output; indices of wires
   std::optional<int64_t> least;  ///< proven minimum of the delay
-  double least_latency = 0;      ///< ... in frames of that input
+  double least_latency = 0;      ///< the minimum in frames of that input
   std::vector<int> losing;       ///< upstream wires whose nodes lose the difference
 };
 
@@ -50,7 +50,7 @@ struct Latency {
   int64_t pulse_multiple = 0;        ///< legal pulses are the multiples of it; 0: unknown
   std::vector<WireLatency> wires;    ///< in the order of the whole graph
   std::vector<OutputLatency> outputs;
-  std::optional<ChunkLatency> chunk;  ///< if the model's outputs lag more at this pulse
+  std::optional<ChunkLatency> chunk;  ///< if it has less latency
   std::map<std::string, int64_t> other_states;  ///< of nodes without a wire in the whole model
 
   /// Return the wires on the slowest paths that add latency, the most expensive first.

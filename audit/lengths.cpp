@@ -13,7 +13,7 @@
 namespace rill::audit {
 namespace {
 
-/// Longer periods are sampled, not enumerated.
+/// The maximum period; longer ones are sampled, not enumerated.
 constexpr int64_t kMostPeriod = int64_t{1} << 20;
 
 class Finder {
@@ -115,7 +115,7 @@ void look_at_graph(const Graph& graph, Finder* finder) {
     }
     if (const Graph* const body = node.op->nested()) {
       look_at_graph(*body, finder);
-      continue;  // Their attributes contain a fingerprint.
+      continue;  // the attributes contain a fingerprint, not sizes
     }
     if (node.op->name() != "Const") finder->look_at(node.op->attributes());
   }

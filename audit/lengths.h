@@ -18,9 +18,9 @@ struct Lengths {
   int64_t open = 0;            ///< expressions with unknown pattern
 };
 
-/// Find the lengths: where an extent of a wire becomes positive, where its pattern changes, where
-/// assertions and tables end, and every number in an attribute or a small constant, counted in the
-/// stream symbol. Lengths over `most` are omitted.
+/// Find the lengths at which an extent of a wire becomes positive, its pattern changes, or an
+/// assertion or a table ends. Also take every number in an attribute or a small constant, counted
+/// in the stream symbol. Lengths over `most` are omitted.
 Lengths lengths_of(const Graph& whole, const Plan& streamed, int64_t most);
 
 /// Return the windows of a pulsed plan that stream frames fill.

@@ -31,7 +31,7 @@ Tolerance for_half(const Tolerance& tolerance);
 std::optional<std::string> mismatch(const Tensor& expected, const Tensor& got,
                                     const Tolerance& tolerance, bool cast_floats);
 
-/// Return ", frame 7" for the first frame that differs; empty if none differs or without an axis.
+/// Return ", frame 7" for the first frame that differs; empty if none differs, or if `axis` is -1.
 std::string first_bad_frame(int axis, const Tensor& want, const Tensor& got,
                             const Tolerance& tolerance);
 

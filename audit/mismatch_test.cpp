@@ -45,7 +45,7 @@ TEST(Mismatch, AllowsAbsolutePlusRelativeToTheComputedValue) {
   EXPECT_TRUE(mismatch(floats({1}, {13.5F}), floats({1}, {8}), tolerance, false));
 }
 
-TEST(Mismatch, NotANumberEqualsItselfAndInfinitiesBySign) {
+TEST(Mismatch, NaNEqualsItselfAndInfinitiesEqualBySign) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float inf = std::numeric_limits<float>::infinity();
   EXPECT_FALSE(mismatch(floats({2}, {nan, inf}), floats({2}, {nan, inf}), kExact, false));
@@ -67,7 +67,7 @@ TEST(Mismatch, AShareOfOutliersMayPass) {
   EXPECT_TRUE(mismatch(floats({4}, {1, 2, 3, 4}), floats({4}, {1, 2, 8, 9}), tolerance, false));
 }
 
-TEST(Mismatch, FloatTypesNeedLeaveToDiffer) {
+TEST(Mismatch, FloatTypesMayDifferOnlyIfAllowed) {
   const Tensor expected = floats({1}, {0.1F});
   const auto half = cast(expected, DType::kF16);
   ASSERT_TRUE(half.ok());

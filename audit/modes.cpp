@@ -169,8 +169,8 @@ Outputs Modes::stepped(const Case& at) {
   return out.given_up ? Outputs(std::nullopt) : Outputs(std::move(out.outputs));
 }
 
-/// Return a session that continues from the state of another one. `refused`: why its pulse could
-/// not.
+/// Return a session that continues from the state of another one. `refused`: whether a session of
+/// another pulse could not.
 Result<std::unique_ptr<Session>> Modes::moved(Session* session, Feed* feed,
                                              std::unique_ptr<Feed>* next, Event event, Draw* draw,
                                              bool* refused) {
@@ -208,7 +208,7 @@ Outputs Modes::pushed(const Case& at, Event event, Draw* draw, Report* report) {
   bool ahead = event != Event::kNone;
   while (true) {
     if (ahead && stream.past(choice)) {
-      // A stream that moves may come back.
+      // A stream may move several times.
       ahead = event == Event::kMove && draw->chance(50);
       if (event == Event::kReset) {
         session->reset();
@@ -238,7 +238,8 @@ Outputs Modes::pushed(const Case& at, Event event, Draw* draw, Report* report) {
   return Outputs(std::move(out));
 }
 
-/// Run this stream, another one of the same length and an earlier one together, layer by layer.
+/// Run this stream, another one of the same length, and the one compared before together, layer by
+/// layer.
 Status Modes::side_by_side(const Case& at, const Case& other, Report* report) {
   std::vector<const Case*> cases{&at, &other};
   for (const Case& each : earlier_) cases.push_back(&each);
@@ -294,7 +295,7 @@ Status Modes::compare(int64_t length, bool in_all_modes, Draw* draw, Report* rep
   for (int64_t i = 0; i < kinds && !report->finding && !until_.passed(); ++i) {
     if (!in_all_modes && i != chosen) continue;
     const auto& [event, name] = events[i];
-    // Compare pushed and stepped streams separately.
+    // Pushed streams get other inputs than the stepped one.
     judge(other, name, pushed(other, event, draw, report), report);
   }
   if ((in_all_modes || chosen == kinds) && !report->finding && !until_.passed()) {

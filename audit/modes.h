@@ -21,8 +21,8 @@ Outputs run_whole(const Graph& graph, const std::string& symbol, int64_t length,
 /// The modes of driving a stream, each compared to the whole run.
 class Modes {
  public:
-  /// `pulsed`: the graph of the first plan. `weights`: those of the plans; it outlives the modes.
-  /// `until`: comparisons stop then.
+  /// Prepare comparisons. `pulsed`: the graph of the first plan. `weights`: those of the plans;
+  /// must outlive this object. `until`: comparisons stop then.
   static Result<Modes> make(const Graph& whole, const Graph& pulsed,
                             std::vector<std::shared_ptr<const Plan>> plans, SharedWeights* weights,
                             const Options& options, Deadline until);

@@ -20,7 +20,7 @@ struct Ready {
   std::unique_ptr<Session> session;
 };
 
-/// "B=1, S=40".
+/// Return bindings as text: "B=1, S=40".
 std::string bindings_text(const Bindings& bindings);
 
 /// Replace all symbols but the stream symbol of a pulsed graph, then simplify.

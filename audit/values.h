@@ -17,9 +17,9 @@ struct NoiseKind {
   int sign = 0;      ///< 1: no number is negative, -1: none is positive
 };
 
-/// Make a value of that fact from approximately normal noise. Integers are 0 to 3, indices those of
-/// them in their range; quantised bytes take all values unless the scale is 1. Errors: kShape if an
-/// extent is not a number; kNoMem.
+/// Make a value of that fact from approximately normal noise. Integers are 0 to 3, bools 0 or 1,
+/// indices the four smallest valid ones; quantised bytes take all values unless the scale is 1.
+/// Errors: kShape if an extent is not a number; kNoMem.
 Result<Tensor> noise(const Fact& fact, const std::optional<NumberRange>& indices, Draw* draw,
                      const NoiseKind& kind = {});
 /// Return the inputs of a graph for a stream of that length in its symbol.
@@ -45,7 +45,7 @@ int64_t varied_frames(const Tensor& value, const Tensor& for_other_input, int ax
 /// Return whether a wire is computed from an input; others are the same in every run.
 bool depends_on_inputs(const Graph& graph, OutletId outlet);
 
-/// "output y never varied: not proven", for one or several outputs.
+/// Return "output y never varied: not proven", for one or several outputs.
 std::string not_proven(const std::vector<std::string>& outputs);
 
 /// Return whether a wire depends on attention: upstream wires have the stream along two axes, or a

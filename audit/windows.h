@@ -8,9 +8,9 @@
 
 namespace rill::audit {
 
-/// Compute the frames of a windowed stream by one run of the whole graph per window.
-/// `slid`: the graph made by `pulse::slide`. Errors: where the whole graph is not
-/// defined for the frames of the window.
+/// Compute the frames of a windowed stream by one run of the whole graph per window. `slid`: the
+/// graph made by `pulse::slide`. Errors: if the whole graph is not defined for the frames of the
+/// window.
 Outputs run_windows(const Graph& whole, const Graph& slid, int64_t length,
                     std::span<const Tensor> inputs, Deadline until);
 

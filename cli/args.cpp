@@ -42,14 +42,15 @@ std::string long_name(std::string names) {
   return at == std::string::npos ? names : names.substr(at);
 }
 
-/// Describe a number that 64 bits do not hold, which the parser would replace by the largest one.
+/// Return the error for a number that does not fit 64 bits, because the parser would replace it by
+/// the largest one; empty for others.
 std::string in_range(const std::string& text) {
   errno = 0;
   std::strtoll(text.c_str(), nullptr, 0);
   return errno == ERANGE ? str_cat(text, " is out of range: expected at most 2^63 - 1") : "";
 }
 
-/// Describe a limit that is out of range.
+/// Return the error for a limit that is out of range; empty for others.
 std::string in_limits(const std::string& text) {
   const std::string wrong = in_range(text);
   if (!wrong.empty()) return wrong;
@@ -148,7 +149,7 @@ void build(Parser* parser, Flavor flavor) {
     CLI::App* sub = app.add_subcommand(facts.name, facts.help);
     parser->subcommands.back() = sub;
     if (!tract) sub->footer(str_cat("Example:\n  ", facts.example));
-    // `rill compile MODEL --pulse S=8` reads as compilers do, `rill MODEL run -O` as one types.
+    // Options of the model may follow the subcommand, as in `rill compile MODEL --pulse S=8`.
     if (!tract) sub->fallthrough();
     std::vector<Option> options = common;
     command->add_options(&options);
@@ -313,7 +314,7 @@ std::unique_ptr<Command> named_command(Parser* parser) {
   return std::move(parser->commands[named]);
 }
 
-/// The part after CLI11: checks the requested options.
+/// Check the options that CLI11 parsed, and choose the command.
 ParsedArgs finish(Parser* parser) {
   ParsedArgs out;
   CommonOptions& common = parser->common;

@@ -7,8 +7,7 @@
 
 namespace rill::cli {
 
-/// The result of parsing the command line: continue with `command`, or end with a status after all
-/// output.
+/// The result of parsing the command line: run `command`, or, if `done`, end with `exit_status`.
 struct ParsedArgs {
   bool done = false;
   int exit_status = 0;
@@ -16,7 +15,7 @@ struct ParsedArgs {
   std::unique_ptr<Command> command;  ///< with its own options
 };
 
-/// The version of tract that `rill-tract` stands in for.
+/// Return the version of tract that `rill-tract` replaces.
 std::string tract_version();
 
 /// Parse the command line. Help goes to stdout; errors go to stderr, with status 2.

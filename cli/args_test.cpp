@@ -19,7 +19,7 @@ const DumpOptions& dump_options(const ParsedArgs& parsed) {
   return static_cast<const DumpCommand&>(*parsed.command).options();
 }
 
-TEST(Args, GlobalOptionsStandAroundTheModel) {
+TEST(Args, GlobalOptionsMayPrecedeOrFollowTheModel) {
   const ParsedArgs before = parse({"--nnef-tract-core", "-O", "m.tgz", "run"});
   const ParsedArgs after = parse({"m.tgz", "--nnef-tract-core", "-O", "run"});
   for (const ParsedArgs* each : {&before, &after}) {
@@ -52,7 +52,7 @@ TEST(Args, OptionsOfTheModelMayFollowTheSubcommand) {
   EXPECT_TRUE(parsed.common.model.optimize);
   EXPECT_EQ(parsed.common.streaming.pulse, "8");
   EXPECT_EQ(parsed.command->facts().name, std::string("run"));
-  // The command line of tract refuses them there.
+  // In tract's command line, such options after the subcommand are errors.
   EXPECT_EQ(parse({"m.tgz", "dump", "-v"}, Flavor::kTract).exit_status, 2);
   EXPECT_EQ(parse({"m.tgz", "run", "-O"}, Flavor::kTract).exit_status, 2);
 }
@@ -104,7 +104,7 @@ TEST(Args, UnknownAndRefusedOptionsAreUsageErrors) {
   EXPECT_EQ(parse({"m", "bench", "--max-loops", "many"}).exit_status, 2);
 }
 
-TEST(Args, StreamIsOfRillAlone) {
+TEST(Args, OnlyRillHasStream) {
   EXPECT_FALSE(parse({"m", "--pulse", "S=8", "stream"}).done);
   EXPECT_EQ(parse({"m", "--pulse", "S=8", "stream"}, Flavor::kTract).exit_status, 2);
 }

@@ -28,7 +28,8 @@ bool is_random(const Graph& graph) {
   });
 }
 
-/// The reason why a stream of this model may differ from the whole run; empty if it must not.
+/// Return the reason why a stream of this model may differ from the whole run; empty if it must
+/// not.
 std::string why_not(const CommonOptions& common, const Model& model) {
   if (!model.whole && common.streaming.steps_are_runs()) {
     return "a model with --feedback, --context or --frames is defined by its steps: there is no "
@@ -183,7 +184,7 @@ Status audit_before_writing(const CommonOptions& common, const ProofOptions& pro
   const double seconds = seconds_of(proof, kWritingSeconds);
   const auto report = audit_model(common, log, model, seconds);
   if (!report.ok()) {
-    // Large models take longer than that for their first stream.
+    // For large models, the first stream takes longer than the time for this audit.
     const bool slow = report.error().code == Code::kState;
     log.notice(str_cat("Written without an audit: ", report.error().to_string(),
                        slow ? how_to_complete(seconds) : ""));

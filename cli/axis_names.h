@@ -13,8 +13,9 @@ namespace rill::cli {
 /// Names for the axes of all wires; axes that operators track share a name.
 class AxisNames {
  public:
-  /// `hints`: "axis,axis,..." for the first input, or "node=axis,axis,...". Axes without a hint are
-  /// called x0, x1, ...; those in loop bodies after the loop, `loop_x0`.
+  /// Name the axes of a graph. `hints`: "axis,axis,..." for the first input, or
+  /// "node=axis,axis,...". Axes without a hint are called x0, x1, ...; those in loop bodies get the
+  /// prefix `loop_`, as in loop_x0.
   /// Errors: kArg for a node that does not exist.
   static Result<AxisNames> of(const Graph& graph, std::span<const std::string> hints);
 

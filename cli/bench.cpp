@@ -30,7 +30,7 @@ void print_ms(std::string_view what, double seconds) {
   say("{} {:.4f} ms", what, seconds * 1e3);
 }
 
-/// Return the first pulse of each streaming input of a pulsed plan.
+/// Cut each streaming input of a pulsed plan to its first pulse.
 Status cut_to_pulse(const Plan& plan, std::vector<Tensor>* values) {
   for (size_t i = 0; i < values->size(); ++i) {
     const PlanStream& stream = plan.inputs[i].stream;
@@ -43,7 +43,7 @@ Status cut_to_pulse(const Plan& plan, std::vector<Tensor>* values) {
   return {};
 }
 
-/// Seconds of every run after warm-up. A stream continues from run to run.
+/// Return the seconds of every run after warm-up. A stream continues from run to run.
 std::vector<double> timed_runs(const LoopOptions& loop, bool pulsed, Session* session) {
   const Clock::time_point warm = Clock::now();
   for (int64_t i = 0; i < loop.warmup_loops; ++i) session->step();

@@ -13,7 +13,7 @@ struct BenchResult {
   std::vector<std::pair<std::string, double>> metrics;
   int64_t runs = 0;
 
-  /// The value of a metric; NaN if it was not measured.
+  /// Return the value of a metric; NaN if it was not measured.
   double metric(std::string_view name) const;
 };
 

@@ -15,7 +15,7 @@ Status check_runtime(const std::string& runtime) {
       .hint("rill has cpu, unoptimized and deploy");
 }
 
-/// Errors: kArg for limits without effect on this command of a model that is not compiled.
+/// Refuse limits that have no effect on this command if the model is not compiled. Errors: kArg.
 Status ModelCommand::refuse_limits(const CommonOptions& common) const {
   for (const GivenOption& option : common.given) {
     if ((option.where & kOfPlanSize) && !writes_plan_files()) {

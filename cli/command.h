@@ -60,7 +60,7 @@ class ModelCommand : public Command {
   Status refuse_limits(const CommonOptions& common) const;
 };
 
-/// Errors: kArg for a runtime that the programs do not have.
+/// Refuse a runtime that the programs do not have. Errors: kArg.
 Status check_runtime(const std::string& runtime);
 
 /// Return all commands, in the order of `rill help`.

@@ -18,7 +18,7 @@ std::unique_ptr<Command> check_command();
 std::unique_ptr<Command> audit_command();
 std::unique_ptr<Command> compile_command();
 std::unique_ptr<Command> modules_command();
-/// The commands that print a list.
+/// Return the commands that print a list.
 std::vector<std::unique_ptr<Command>> list_commands();
 std::unique_ptr<Command> hwbench_command();
 

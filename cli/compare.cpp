@@ -26,7 +26,7 @@ struct NamedValue {
   bool output = false;
 };
 
-/// The values of a graph's wires; model outputs also under their labels.
+/// Return the values of a graph's wires; model outputs also under their labels.
 Result<std::vector<NamedValue>> values_of(const Graph& graph, std::span<const Tensor> inputs) {
   RILL_ASSIGN(std::vector<WatchedValue> watched, watch_all(graph, inputs));
   std::vector<NamedValue> out;
@@ -74,8 +74,8 @@ Result<std::vector<Tensor>> run_node(const Graph& graph, const Node& node,
   return run_once(session.get(), inputs);
 }
 
-/// Return the values of a graph's wires, each computed from the reference values of its inputs, so
-/// that a difference only shows at the node where it arises.
+/// Return the values of a graph's wires. Each is computed from the reference values of its node's
+/// inputs: a difference then only shows at the node where it arises.
 Result<std::vector<NamedValue>> values_given(const Graph& graph, std::span<const Tensor> inputs,
                                              std::span<const NamedValue> references) {
   std::map<OutletId, Tensor> values;
@@ -160,7 +160,7 @@ Result<Tally> tally_of(const CheckOptions& checks, std::span<const NamedValue> v
 
 /// The model and its inputs, ready for values of all wires.
 struct Subject {
-  Graph graph;  ///< symbols bound, optimised if asked for
+  Graph graph;  ///< symbols bound, optimised if requested
   InputValues inputs;
 };
 

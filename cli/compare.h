@@ -4,7 +4,7 @@
 
 namespace rill::cli {
 
-/// `compare --stream`: whole runs against streamed runs, over many lengths.
+/// Run `compare --stream`: compare streams of many lengths with whole runs.
 Status compare_stream(const CommonOptions& common, const CheckOptions& checks, const Log& log,
                       const Model& model);
 

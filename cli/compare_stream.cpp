@@ -12,12 +12,13 @@
 namespace rill::cli {
 namespace {
 
-// All residues of small pulses; for large pulses, this number of evenly spaced ones.
+// About the number of residues modulo a large pulse, evenly spaced. For small pulses, all residues
+// are compared.
 constexpr int64_t kResidues = 16;
 constexpr int64_t kSearchLimit = int64_t{1} << 24;
 
-/// `compare --stream`: whole runs against streamed runs, over lengths that meet every residue of
-/// the pulse and streams shorter than pulse and delay.
+/// Runs `compare --stream`: compares streams with whole runs, for lengths of many residues modulo
+/// the pulse, and for streams shorter than pulse and delay.
 class StreamComparison {
  public:
   StreamComparison(const CommonOptions& common, const CheckOptions& checks, const Log& log,

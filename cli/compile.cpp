@@ -84,7 +84,7 @@ Status compile_model(CommonOptions common, const CompileCommandOptions& options,
   compile.notes = !options.no_notes;
   WeightChoice choice = weights.choice;
   if (small) compile.weights = &choice;
-  // Preparing takes most of the time; writing the file takes the rest.
+  // The share of the progress that preparing gets; writing the file gets the rest.
   constexpr double kPreparing = 0.6;
   const ProgressStage stage(Stage::kCompile);
   const auto prepare = [&] {

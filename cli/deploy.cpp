@@ -28,8 +28,8 @@ Result<json> section_of(const std::string& model) {
   return section;
 }
 
-/// Return a knob: from the environment, from the model's section of the file, or from the section
-/// of all models.
+/// Return a knob: from the environment variable of the model, from the model's section of the file,
+/// or from the environment variable of all models.
 std::string knob(const std::string& model, const json& section, const std::string& name) {
   std::string scoped = "TRACT_";
   for (const char c : model) {

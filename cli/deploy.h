@@ -5,7 +5,7 @@
 
 namespace rill::cli {
 
-/// `--runtime deploy`: prepare a model as a file says, outside of the command line. The file that
+/// Apply `--runtime deploy`: prepare a model as a configuration file says. The file that
 /// TRACT_CONFIG names has a table per model, under the name of its graph, with `runtime`,
 /// `transforms` and `knobs`; variables `TRACT_<MODEL>__<KNOB>` win over it. The knob
 /// TRACT_AUTOBATCH_LANES is the number of streams that are stepped together; the others concern

@@ -75,8 +75,8 @@ Status write_files(const CommonOptions& common, const WriteOptions& write, Graph
   return written(nnef::write_file(write.nnef_graph, std::as_bytes(std::span(*text))), "graph.nnef");
 }
 
-/// Return the model that was read back from the written files, so that the audit runs what readers
-/// get. A model that this command did not pulse is not audited.
+/// Return the model as readers of the written files get it, for the audit. A model that this
+/// command did not pulse is not audited.
 Result<Model> as_read_back(const CommonOptions& common, bool no_audit, const Model& model) {
   Model out = model;
   if (no_audit || model.stream_symbol.empty()) return out;
@@ -172,7 +172,7 @@ Status take_notes(const CommonOptions& common, const DumpOptions& options, const
   return {};
 }
 
-/// Shows the plan of a graph whose extents are numbers.
+/// Show the plan of a graph whose extents are numbers.
 Status show_plan(const CommonOptions& common, const ViewOptions& view, const Graph& graph) {
   PrepareOptions options;
   options.optimize = optimizes(common);
@@ -204,7 +204,7 @@ void print_reports(const ViewOptions& view, const Graph& graph, const Notes& not
   if (view.mm) print_products(graph);
 }
 
-/// "3", or "3/0/5".
+/// Check the path of a node: "3", or "3/0/5" in the bodies of loops.
 Status check_path(const char* option, const std::string& path) {
   if (path.find_first_not_of("0123456789/") == std::string::npos) return {};
   return fail(Code::kArg, option, " ", path, ": expected the number of a node, or ID/ID in a loop");
@@ -239,7 +239,7 @@ std::optional<std::string> DumpCommand::wrong_value(const CommonOptions&) const 
   return cli::wrong_value(options_.loop);
 }
 
-/// The model is shown or written in the file's form, unless it is changed or measured.
+/// Request the model in the file's form, unless it is changed or measured.
 Demands DumpCommand::demands(const CommonOptions& common) const {
   const ViewOptions& view = options_.view;
   const bool changed = common.model.optimize || common.streaming.by_symbol() ||

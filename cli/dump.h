@@ -9,7 +9,7 @@ namespace rill::cli {
 
 /// Files that `dump` writes a model to.
 struct WriteOptions {
-  bool nnef_deterministic = false;  ///< note no figures of an audit, which depend on the machine
+  bool nnef_deterministic = false;  ///< omit an audit's figures: they depend on the machine
   std::string nnef;
   std::string nnef_tar;
   std::string nnef_dir;

@@ -131,7 +131,7 @@ class Drawing {
   std::string wires() const { return view_.natural_order ? "" : joined(columns_.glyphs()); }
 
   const Graph& graph_;
-  std::vector<int> scope_;  ///< the loops around
+  std::vector<int> scope_;  ///< the enclosing loops
   const std::vector<NodeNotes>& notes_;
   const ViewOptions& view_;
   std::string prefix_;
@@ -142,7 +142,7 @@ class Drawing {
   std::map<OutletId, std::vector<size_t>> model_outputs_;
 };
 
-/// "3", or "3/0/5" for a node in the bodies of loops.
+/// Return the path of a node: "3", or "3/0/5" in the bodies of loops.
 std::string path_text(std::span<const int> scope, int id) {
   std::string out;
   for (const int loop : scope) out += str_cat(loop, "/");

@@ -17,7 +17,7 @@ std::string graph_drawing(const Graph& graph, const ViewOptions& view, const Not
 /// Print inputs, outputs and operators of a graph.
 std::string graph_summary(const Graph& graph, const Notes& notes);
 
-/// Fact with the value of constants.
+/// Return a fact as text, with the value of a constant.
 std::string fact_text(const Fact& fact);
 
 }  // namespace rill::cli

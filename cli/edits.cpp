@@ -39,7 +39,7 @@ Status override_fact(const std::string& text, Graph* graph) {
   return {};
 }
 
-/// Return whether the model has already lost the input: loaders may turn values into constants.
+/// Return whether the model still has an input: loaders may have turned it into a constant.
 bool is_input(const std::string& name, const Graph& graph) {
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     if (graph.input_name(i) == name) return true;

@@ -51,7 +51,7 @@ Result<Ready> make_ready(const Graph& graph, const Bindings& bindings,
 
 namespace {
 
-/// Inputs with few integers contain sizes rather than data.
+/// Inputs with at most this number of integers contain sizes rather than data.
 constexpr int64_t kMostSizes = 16;
 
 bool has_open_output(const Graph& graph) {

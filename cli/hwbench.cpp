@@ -15,7 +15,7 @@ using kernels::Reach;
 using kernels::ReachRow;
 using kernels::TierPeak;
 
-/// Return the part of its bound that a kernel reaches. Bounds are measured too, so it may slightly
+/// Return the share of its bound that a kernel reaches. Bounds are measured too, so it may slightly
 /// exceed 1.
 double part(const Reach& reach) { return reach.ns > 0 ? reach.bound_ns / reach.ns : 0; }
 

@@ -68,7 +68,8 @@ Status check_shape(const std::string& name, const Fact& fact, const Tensor& valu
   return {};
 }
 
-/// A stream that is stepped together with others fills one row of the batch, the first axis.
+/// Bind the symbol of the first axis, the batch, to 1: each of the streams that are stepped
+/// together fills one row.
 void bind_batch(const Graph& graph, Bindings* bindings) {
   for (const OutletId input : graph.inputs) {
     const Fact& fact = graph.fact(input);
@@ -77,7 +78,7 @@ void bind_batch(const Graph& graph, Bindings* bindings) {
   }
 }
 
-/// Make an initially empty cache.
+/// Set the free symbols of a cache to 0, so that it is empty at first.
 void bind_empty(const Fact& fact, Bindings* bindings) {
   for (const Dim& extent : fact.shape) {
     const auto symbol = extent.as_symbol();

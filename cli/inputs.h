@@ -21,16 +21,16 @@ struct InputValues {
   Bindings bindings;
 };
 
-/// The sources of input values: bundles, then random numbers if allowed.
+/// The sources of input values: fed back ones, bundles, `-i`, then random numbers if allowed.
 class InputSource {
  public:
   static Result<InputSource> make(const CommonOptions& common, const Log& log);
 
   /// Return the number of turns in the bundles for this graph; at least 1.
   size_t turns(const Graph& graph) const;
-  /// Find values for all inputs, by name, else by position, and solve the symbols of their shapes.
-  /// Stream axes of a pulsed graph take any extent: the whole stream, all turns joined; random
-  /// streams have `random_pulses` pulses.
+  /// Find values for all inputs by name (those of `-i` without a name: by position), and solve the
+  /// symbols of their shapes. Stream axes of a pulsed graph take any extent: the whole stream, all
+  /// turns joined; random streams have `random_pulses` pulses.
   /// Errors: kArg if a value is missing; kShape, kDType if it does not fit; kSymbol.
   Result<InputValues> resolve(const Graph& graph, size_t turn, int64_t random_pulses = 3) const;
   /// As above, with these symbols bound and random numbers for all inputs.

@@ -382,7 +382,8 @@ std::string shell_word(const std::string& text) {
   return out + "'";
 }
 
-/// Print the likely states that a caller carries, and the command that makes them part of a stream.
+/// Print inputs and outputs that are likely states, and the command that makes them states of a
+/// stream.
 void propose_states(const std::string& file, const Graph& graph) {
   const std::vector<LikelyState> states = likely_states(graph);
   if (states.empty()) return;

@@ -7,10 +7,10 @@
 
 namespace rill::cli {
 
-/// The annotations of a graph, with tract's keys: `dump --json`. One line.
+/// Return the annotations of a graph in one line, with tract's keys, for `dump --json`.
 std::string notes_json(const Graph& graph, const Notes& notes);
 
-/// The whole graph, with tract's keys and nested graphs: `dump --audit-json`. Indented.
+/// Return the whole graph, indented, with tract's keys and nested graphs, for `dump --audit-json`.
 std::string audit_json(const Graph& graph, const Notes& notes);
 
 }  // namespace rill::cli

@@ -10,7 +10,7 @@ namespace rill::cli {
 
 /// The inputs of each step, and the plan that reads them.
 struct Turns {
-  Ready ready;  ///< with one session, that runs a stream alone
+  Ready ready;  ///< its session runs a single stream
   std::vector<std::vector<Tensor>> values;
 };
 

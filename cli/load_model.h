@@ -21,7 +21,7 @@ Status refuse_other_formats(const std::string& model);
 /// Return whether the file is read by the loader for ONNX.
 bool is_onnx_model(const std::string& path);
 
-/// The name in "fragment conv<?>(...".
+/// Return the name in "fragment conv<?>(...".
 std::string declared_name(std::string_view declaration);
 
 /// Return the ONNX operators that this build reads: their names, prefixed with the domain for other

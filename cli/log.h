@@ -9,8 +9,8 @@ namespace rill::cli {
 /// The running program: `rill`, or `rill-tract`, which keeps tract's conventions.
 enum class Flavor { kRill, kTract };
 
-/// Writes to stderr. Like tract, success is silent: its checkers treat any line as a failure, so
-/// warnings only appear with `-v`.
+/// Writes to stderr. As in tract, success is silent: checkers of tract's output treat any line as a
+/// failure. So warnings only appear with `-v`.
 class Log {
  public:
   explicit Log(Flavor flavor, int verbosity = 0) : flavor_(flavor), verbosity_(verbosity) {}

@@ -14,17 +14,17 @@
 
 namespace rill::cli {
 
-using CostList = std::vector<std::pair<std::string, Dim>>;  ///< "FMA(F32)", how many
+using CostList = std::vector<std::pair<std::string, Dim>>;  ///< kind, as "FMA(F32)", and count
 
 /// Measurements and counts of a node.
 struct NodeNotes {
   CostList cost;
-  std::optional<double> seconds;  ///< per run, all iterations of a loop together, its body left out
+  std::optional<double> seconds;  ///< per run, over all iterations; of a loop, without its body
   std::optional<double> min_seconds;
   std::optional<double> max_seconds;
   std::optional<double> median_seconds;
   std::optional<double> p99_seconds;
-  int64_t calls = 1;              ///< per run: the iterations of the loop around
+  int64_t calls = 1;              ///< per run: the iterations of the enclosing loops
   std::optional<double> reach;    ///< share of the machine's nearer limit
   std::string limit;              ///< "FMA", or the cache that holds the bytes, as in "L2"
   std::optional<Dim> live_bytes;  ///< of all wires but constants while the node runs
@@ -52,8 +52,8 @@ struct Notes {
   static const NodeNotes& of(const std::vector<NodeNotes>& nodes, int id);
 };
 
-/// Visit all nodes with their notes, those of loop bodies after the loop. `scope`: the loops
-/// around.
+/// Visit all nodes with their notes, those of loop bodies after the loop. `scope`: the enclosing
+/// loops.
 using NoteVisitor = std::function<void(std::span<const int> scope, const Graph& graph, int id,
                                        const NodeNotes& notes)>;
 void for_each_note(const Graph& graph, const Notes& notes, const NoteVisitor& visit);

@@ -358,7 +358,7 @@ std::string invalid_value(const std::string& value, const char* option, const st
   return escaped_format("invalid value '{}' for '{}' [possible values: {}]", value, option, values);
 }
 
-// Where the making of a model may stop; some only of models in other formats.
+// The stages after which `--pass` may stop. Some only exist for models in other formats.
 constexpr std::array<const char*, 17> kStages{"load",
                                               "analyse",
                                               "incorporate",

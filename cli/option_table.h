@@ -37,7 +37,7 @@ struct Pairs {
   std::vector<std::string>* values;
 };
 
-/// A limit, which 0 leaves at its default.
+/// A limit; 0 stands for its default.
 struct Limit {
   int64_t* value;
 };
@@ -74,7 +74,7 @@ void append_options(std::vector<Option>* out, const char* group,
                     std::initializer_list<Option> options);
 
 /// Add the options of `CommonOptions`, or of a group that several commands have, with their places
-/// there. Each names the commands that have it.
+/// there. Each option names the commands that have it.
 void add(CommonOptions* options, std::vector<Option>* out);
 void add(CheckOptions* options, std::vector<Option>* out);
 void add(ReportOptions* options, std::vector<Option>* out);

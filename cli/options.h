@@ -33,7 +33,7 @@ struct ModelOptions {
   bool optimize = false;
   bool nnef_cycle = false;
   std::string pass;
-  int64_t declutter_rounds = -1;  ///< the most rounds of simplifying; -1: to the end
+  int64_t declutter_rounds = -1;  ///< maximum rounds of simplification; -1: no limit
   int64_t declutter_set_rounds = -1;
   int64_t optimize_rounds = -1;
   std::string inner_graph;  ///< the node whose loop body is examined
@@ -71,7 +71,7 @@ struct StreamingOptions {
 struct LimitOptions {
   bool read_file = false;
   nnef::LoadLimits load;
-  plan_file::Limits plan;  ///< 0: the default of a compiled model, and none of another
+  plan_file::Limits plan;  ///< 0: the default for compiled models, none for others
 };
 
 /// Inputs and outputs of a run.
@@ -152,7 +152,7 @@ struct LoopOptions {
 
 /// Several concurrent streams.
 struct LoadOptions {
-  int64_t streams = 0;  ///< 0: not asked for
+  int64_t streams = 0;  ///< 0: not requested
   double turn_period_ms = 0;
   double deadline_ms = 0;
   double deadline_quantile = 0.99;
@@ -162,18 +162,18 @@ struct LoadOptions {
 
 /// Audits, alone and before a model is written.
 struct ProofOptions {
-  double seconds = 0;  ///< of an audit; 0: as many as the command takes by default
+  double seconds = 0;  ///< of an audit; 0: the default of the command
   bool no_audit = false;
 };
 
 /// Demands of a command on its model.
 struct Demands {
   const char* command = "dump";
-  bool as_in_file = false;     ///< it is shown in the file's form, without a look inside its parts
+  bool as_in_file = false;     ///< nested models stay single nodes, as in the file
   bool values_decide = false;  ///< values of inputs may decide shapes and branches of ONNX models
-  bool closed_by_values = false;  ///< or the extents of a model that cannot load without
+  bool closed_by_values = false;  ///< values may fix extents without which loading fails
   bool keeps_stages = false;      ///< for `Model::stage`
-  bool shows_batch = false;       ///< whether a deployment adds it
+  bool shows_batch = false;       ///< whether a deployment adds the batch
   int64_t step_frames = 0;        ///< of the steps of a stream; 0: as the model says
 };
 

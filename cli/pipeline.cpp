@@ -56,7 +56,7 @@ class Pipeline {
   const Log& log_;
   Model* model_;
   size_t transformed_ = 0;  ///< how many transforms are applied
-  bool facts_closed_all_ = false;  ///< extents of inputs that the model leaves open
+  bool facts_closed_all_ = false;  ///< whether shapes were given for all open extents of inputs
   bool stopped_ = false;
 };
 
@@ -156,7 +156,7 @@ Status Pipeline::load() {
   RILL_TRY(load_with_facts());
   log_.info(str_cat("Model ", common_.file, " loaded"));
   for (const std::string& name : common_.model.scenarios) model_->graph.scope.add_scenario(name);
-  // ONNX files are read with these.
+  // The loader of ONNX files has applied the assertions already.
   if (is_onnx_model(common_.file)) return edit_interface(common_, log_, &model_->graph);
   for (const std::string& text : common_.model.asserts) {
     RILL_TRY(model_->graph.scope.assert_text(text));
@@ -199,7 +199,7 @@ Status Pipeline::bind_other_symbols(const std::string& stream_symbol, bool* any)
     RILL_ASSIGN(const auto setting, parse_setting(text));
     if (const auto value = setting.second.eval(values)) values.emplace_back(setting.first, *value);
   }
-  // The command refuses missing inputs.
+  // Ignore missing inputs here: the command refuses them later.
   const auto source = InputSource::make(common_, log_);
   if (source.ok() && source->has_values()) {
     const auto inputs = source->resolve(model_->graph, 0);
@@ -261,7 +261,7 @@ Status Pipeline::pulse_stage() {
   return declutter_stage("pulse-declutter");
 }
 
-/// Apply the transforms that come before the pulse, or the others.
+/// Apply the leading transforms that come before the pulse, or all remaining ones.
 Status Pipeline::transforms(bool before_pulse) {
   const std::vector<std::string>& all = common_.model.transforms;
   for (; transformed_ < all.size(); ++transformed_) {

@@ -117,7 +117,7 @@ Status run_plan(const CommonOptions& common, const CheckOptions& checks, const P
 
 namespace {
 
-/// The time of some runs by node.
+/// Print the time of each node over some runs.
 Status print_profile(const LoopOptions& loop, const Plan& plan, Session* session) {
   std::vector<int64_t> sums(plan.nodes.size(), 0);
   const int64_t runs = std::min<int64_t>(loop.max_loops, 1000);

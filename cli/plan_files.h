@@ -11,7 +11,7 @@ namespace rill::cli {
 
 /// Return whether a file is a compiled model.
 bool names_plan_file(const std::string& file);
-/// Errors: kArg for an option without effect on a compiled model, which has its decisions built in.
+/// Refuse an option without effect on a compiled model, whose decisions are built in. Errors: kArg.
 Status refuse_options_of_graphs(const CommonOptions& common);
 
 /// Open the compiled model of the command line, within its limits. `whole`: check all of its bytes.

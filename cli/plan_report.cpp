@@ -74,7 +74,7 @@ void print_plan(const plan_file::OpenedPlan& opened) {
   say("model {}\n", model_text(plan));
   if (!opened.audit.empty()) say("audit: {}\n", opened.audit);
   if (!opened.weights.empty()) say("weights: {}\n", opened.weights);
-  // Keys that begin with "rill." hold the lines above.
+  // The lines above show the properties whose keys begin with "rill.".
   std::string properties;
   for (const Property& each : opened.properties) {
     if (!std::string_view(each.key).starts_with("rill.")) {

@@ -10,7 +10,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Enough iterations of a body for a steady mean, few compared to the runs of the model.
+// The number of timed iterations of a body: enough for a steady mean, few compared to the runs of
+// the model.
 constexpr int kBodyRuns = 50;
 
 double ms_since(Clock::time_point start) {
@@ -30,7 +31,7 @@ Result<std::vector<Tensor>> one_pulse(const Plan& plan, std::span<const Tensor> 
   return out;
 }
 
-// The median only considers the first runs, up to this number.
+// The median considers at most this number of runs, the first ones.
 constexpr size_t kMostSamples = 20000;
 
 double at_rank(std::vector<double>* sorted, double quantile) {
@@ -92,7 +93,8 @@ class Times {
 };
 
 /// Time one iteration of a loop's body on zeros, and subtract all iterations from the loop's own
-/// time. The sum stays the measured one: iterations that took longer than the loop share its time.
+/// time. The total stays as measured: if the iterations took longer than the loop, their times are
+/// scaled down.
 void profile_body(const Graph& graph, const Node& node, NodeNotes* notes) {
   const Graph* body = node.op->nested();
   const auto iterations = transforms::loop_iterations(graph, node).to_int();

@@ -16,7 +16,7 @@ std::string text_of(const Json& json, JsonPlace place = JsonPlace::kOutput) {
   return safe_json(json.dump(-1, ' ', false, Json::error_handler_t::replace), place);
 }
 
-/// The names of the enclosing loops of a node, then its own.
+/// Return the names of the enclosing loops of a node, then its own.
 std::string full_name(const Graph& graph, std::span<const int> scope, const std::string& name) {
   std::string out;
   const Graph* around = &graph;

@@ -43,7 +43,8 @@ void start_timeout(double seconds) {
   }).detach();
 }
 
-/// `rill-tract` may be installed under the name of the program that it replaces.
+/// Return the flavor of a program: `rill-tract` may be installed under the name of the program that
+/// it replaces.
 Flavor flavor_of(std::string_view program, Flavor built) {
   const size_t slash = program.find_last_of("/\\");
   if (slash != std::string_view::npos) program.remove_prefix(slash + 1);

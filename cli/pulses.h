@@ -14,7 +14,7 @@ struct AutoPulse {
   std::string symbol{kDefaultStreamSymbol};
   pulse::Bounds bounds;
 };
-/// Nothing unless the text requests a search. Errors: kPulse for contradictory bounds.
+/// Parse such a text; nothing unless it requests a search. Errors: kPulse for contradictory bounds.
 Result<std::optional<AutoPulse>> parse_auto_pulse(std::string_view text);
 
 /// Draw CPU time over latency as SVG. `frame_ms` is 0 if unknown.

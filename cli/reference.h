@@ -40,7 +40,8 @@ class Reference {
   bool tract_ = false;
 };
 
-/// Word a mismatch as tract does, whose bracket has no first half, for programs that read its log.
+/// Word a mismatch as tract does, without the opening parenthesis, for programs that read tract's
+/// log.
 std::string worded_for_tract(std::string mismatch);
 
 /// Check the model against `--assert-output-count` and `--assert-output-fact`.

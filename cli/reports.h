@@ -21,7 +21,7 @@ Status check_cost(const std::string& wanted, const Graph& graph, const Notes& no
 /// Return the columns to the left of a node: one text per line, each `margin_width` wide.
 std::vector<std::string> margin_lines(const Notes& notes, const NodeNotes& node);
 size_t margin_width(const Notes& notes);
-/// "0.033 ms/i".
+/// Return a time per iteration as text: "0.033 ms/i".
 std::string time_text(double seconds);
 
 }  // namespace rill::cli

@@ -27,9 +27,9 @@ struct RunOptions {
 Status run_model(const CommonOptions& common, const RunOptions& options, const Log& log,
                  const Model& model);
 
-/// `run --streams`: several streams at once, each of which must give the same outputs as alone.
-/// Stream k starts at step k of the input, so that no two hold the same values. Return the outputs
-/// of the first stream, step by step.
+/// Run `run --streams`: several streams at once, and check that each gives the same outputs as
+/// alone. Stream k starts at step k of the input, so that no two have the same values. Return the
+/// outputs of the first stream, step by step.
 Result<std::vector<std::vector<Tensor>>> run_streams(const CommonOptions& common,
                                                      const RunOptions& options, const Graph& graph,
                                                      const InputSource& source);

@@ -31,7 +31,7 @@ struct IterationDifference {
   }
 };
 
-/// "0e0", "1.5e-7": the shortest number, in powers of ten.
+/// Return the shortest text of a number with a power of ten: "0e0", "1.5e-7".
 std::string power_text(double value) {
   const auto narrow = static_cast<float>(value);
   const float size = std::fabs(narrow);

@@ -59,7 +59,7 @@ void say_to(std::FILE* stream, fmt::format_string<ShownAs<Pieces>...> form,
 /// Text for an element or an attribute of HTML or SVG.
 std::string markup_text(std::string_view text);
 
-/// Whether JSON goes to the output, or into a script of a page.
+/// Where JSON goes: to the output, or into a script of a page.
 enum class JsonPlace { kOutput, kScript };
 
 /// Return JSON that is safe in its place: its strings escape control characters of a terminal, or

@@ -107,7 +107,7 @@ Status Chooser::add_trials(const InputSource& source) {
   return {};
 }
 
-/// Every bundle is a separate input.
+/// Read the inputs of the trials, one per bundle.
 Status Chooser::read_inputs() {
   for (const std::string& bundle : common_.values.input_bundles) {
     CommonOptions own = common_;

@@ -14,9 +14,9 @@ namespace rill::cli {
 struct OutputDifference {
   std::string name;
   double largest = 0;  ///< infinite if one of two values is NaN
-  int64_t at = -1;     ///< element that differs most, in the values that were added last
-  double sum = 0;      ///< of all elements
-  double value = 0;    ///< the largest value of the unchanged model
+  int64_t at = -1;     ///< index of the element that differs most, in its tensor
+  double sum = 0;      ///< of the differences of all elements
+  double value = 0;    ///< largest magnitude in the unchanged model's output
   int64_t count = 0;
 
   double mean() const { return count == 0 ? 0 : sum / static_cast<double>(count); }
@@ -40,13 +40,13 @@ struct SmallWeights {
   WeightChoice choice;                    ///< with the format of each layer
   std::vector<OutputDifference> outputs;  ///< empty where nothing was measured
   std::vector<double> alone;              ///< by layer: the largest difference that it alone makes
-  size_t runs = 0;                        ///< over how many inputs
+  size_t runs = 0;                        ///< number of inputs
 };
 
-/// Apply `--weights` or `--int8`, measure its effect on the given inputs, with the kernels of
-/// `target` if this CPU has them, and keep layers in f32 to stay under `--max-difference`. Errors:
-/// kArg for requests without effect; kUnsupported if no layer supports the format, or if too many
-/// layers would have to stay f32.
+/// Apply `--weights` or `--int8`, measure its effect on the given inputs, and keep layers in f32 to
+/// stay under `--max-difference`. Runs use the kernels of `target` if this CPU supports them.
+/// Errors: kArg for requests without effect; kUnsupported if no layer supports the format, or if
+/// too many layers would have to stay f32.
 Result<SmallWeights> choose_weights(const CommonOptions& common, const WeightOptions& options,
                                     const Log& log, const Model& model,
                                     const kernels::Target& target);

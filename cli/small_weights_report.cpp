@@ -19,7 +19,7 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return out;
 }
 
-/// Return the layers, the most important first.
+/// Return the layers, those with the largest effect first.
 std::vector<size_t> by_harm(const SmallWeights& weights) {
   std::vector<size_t> order(weights.choice.layers.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -29,7 +29,7 @@ std::vector<size_t> by_harm(const SmallWeights& weights) {
   return order;
 }
 
-/// Return a JSON number, or null for an infinity.
+/// Return a JSON number, or the text "inf" for an infinity or NaN.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json("inf"); }
 
 double relative(const OutputDifference& each) {

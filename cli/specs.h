@@ -27,18 +27,18 @@ struct FactSpec {
   std::vector<std::string> values;
   bool has_values = false;
 };
-/// Errors: kArg, with the text and the expected form.
+/// Parse such a text. Errors: kArg, with the text and the expected form.
 Result<FactSpec> parse_fact_spec(std::string_view text);
-/// The values of a spec as a tensor. Errors: kArg without a type or a concrete shape.
+/// Return the values of a spec as a tensor. Errors: kArg without a type or a concrete shape.
 Result<Tensor> spec_tensor(const FactSpec& spec);
 
-/// `SYMBOL=EXPRESSION`. Errors: kArg, named after the flag.
+/// Parse `SYMBOL=EXPRESSION`. Errors: kArg, named after the flag.
 Result<std::pair<std::string, Dim>> parse_setting(std::string_view text);
 
-/// `SYMBOL=EXPRESSION`, or an expression for `S`. Errors: kPulse, also for a pulse under 1.
+/// Parse `SYMBOL=EXPRESSION`, or an expression for `S`. Errors: kPulse, also for a pulse under 1.
 Result<std::pair<std::string, Dim>> parse_pulse_spec(std::string_view text);
 
-/// `SYMBOL=LEFT,STEP,RIGHT`, or three numbers of frames of `S`. Errors: kPulse.
+/// Parse `SYMBOL=LEFT,STEP,RIGHT`, or three numbers of frames of `S`. Errors: kPulse.
 Result<std::pair<std::string, pulse::Window>> parse_window_spec(std::string_view text);
 
 /// `name=1.0..10.0`, or without a name.

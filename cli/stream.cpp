@@ -14,7 +14,8 @@ Result<InputValues> stream_inputs(const Model& model, const InputSource& source,
   return source.resolve(model.whole && !in_parts ? *model.whole : model.graph, 0);
 }
 
-/// Frames after the last whole step, for which a model that runs step by step outputs nothing.
+/// Return the number of frames after the last whole step: a model that runs step by step gives no
+/// output for them.
 int64_t frames_left_over(const Graph& graph, int64_t frames) {
   const Streaming& streams = *graph.streaming;
   if (!streams.late_end || streams.pulse <= 0) return 0;

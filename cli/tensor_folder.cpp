@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".dat";
-constexpr int64_t kMostBytes = int64_t{4} << 30;  // the most that the header can represent
+constexpr int64_t kMostBytes = int64_t{4} << 30;  // the maximum that the header can represent
 
 Result<std::vector<std::pair<std::string, Tensor>>> read_folder(const fs::path& folder) {
   std::error_code error;
@@ -33,7 +33,7 @@ Result<std::vector<std::pair<std::string, Tensor>>> read_folder(const fs::path& 
   return out;
 }
 
-/// Return whether a name stays within the folder.
+/// Check that a name stays within the folder.
 Status check_name(const std::string& name) {
   const fs::path path(name);
   const bool leaves =

@@ -195,8 +195,8 @@ Status force_scan_external_state(const Work& work) {
   return rewrite_model(work.model, transforms::force_external_state);
 }
 
-/// The caller owns caches, so finding and unfolding them is one step. Found caches start empty if
-/// no value is given, as if they were inside the model.
+/// Find and unfold caches, in one step because the caller owns them. Found caches start empty if no
+/// value is given, as if they were inside the model.
 Status detect_kv_cache(const Work& work) {
   return rewrite_model(work.model, [](const Graph& graph) -> Result<Graph> {
     std::vector<std::string> caches;
@@ -236,7 +236,8 @@ Status nothing_of_symbol(const Work& work) {
 struct TransformRow {
   const char* name;
   Status (*apply)(const Work&);
-  /// Whether it only changes numbers. Pulsing computes with them, so it comes first.
+  /// Whether the transform only changes numbers: pulsing computes with these, so the transform
+  /// comes first.
   bool before_pulse = false;
 };
 

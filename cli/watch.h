@@ -28,7 +28,7 @@ class Watcher {
 
  private:
   std::vector<WatchedValue> wires_;
-  size_t first_ = 0;  ///< output that has the first wire
+  size_t first_ = 0;  ///< the output that is the first wire
   std::unique_ptr<Session> session_;
 };
 

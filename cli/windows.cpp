@@ -35,8 +35,8 @@ struct Trial {
 struct Distance {
   OutputDifference difference;
   int64_t frame = -1;  ///< the frame that differs most
-  std::string trial;   ///< in which it does
-  std::string problem;  ///< with the tolerance that was asked for
+  std::string trial;   ///< the trial with that frame
+  std::string problem;  ///< a difference beyond the requested tolerance
 };
 
 /// The distances of all outputs, and the time of the stream.
@@ -158,8 +158,8 @@ void print_text(const Model& model, const Measured& measured) {
   }
 }
 
-/// Return contexts from a quarter to twice of a given one, in multiples of `unit`, including 0 and
-/// the given one.
+/// Return contexts to try: 0, the given one, and a quarter, half and twice of it, in multiples of
+/// `unit`.
 std::set<int64_t> contexts(int64_t frames, int64_t unit) {
   std::set<int64_t> out{0, frames};
   for (const int64_t each : {frames / 4, frames / 2, 2 * frames}) out.insert(each / unit * unit);

@@ -8,7 +8,7 @@
 
 namespace rill::cli {
 
-/// `check` of a windowed model: print the distance of each output from the whole run, over the
+/// Run `check` for a windowed model: print the distance of each output from the whole run, over the
 /// given bundles. Errors: kState if an output differs by more than a given `--approx` allows, or if
 /// no output was compared.
 Status check_windows(const CommonOptions& common, const CheckOptions& checks,
@@ -25,8 +25,8 @@ struct SweptWindow {
   int64_t latency() const { return window.right + window.step - 1; }
 };
 
-/// Measure windows with less and more context than the one of the model, on the given bundles or on
-/// noise, for some seconds. Errors: those of the whole run.
+/// Measure windows with less and more context than the model's, on the given bundles or on noise,
+/// for some seconds. Errors: those of the whole run.
 Result<std::vector<SweptWindow>> sweep_windows(const CommonOptions& common, const Log& log,
                                                const Model& model);
 

@@ -38,7 +38,7 @@ function(rill_op_group group)
     if(name MATCHES "_test$")
       set_property(GLOBAL APPEND PROPERTY RILL_OP_TESTS "${source}")
     elseif(name MATCHES "^test_")
-      continue()  # what tests share
+      continue()  # shared by tests
     elseif(name MATCHES "_step$" OR name IN_LIST ARG_STEPS)
       target_sources(rill_run_steps PRIVATE "${source}")
     elseif(name MATCHES "_emit$")

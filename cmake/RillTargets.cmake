@@ -3,7 +3,7 @@
 add_library(rill_flags INTERFACE)
 target_compile_features(rill_flags INTERFACE cxx_std_20)
 target_include_directories(rill_flags INTERFACE "${PROJECT_SOURCE_DIR}")
-# xsimd consists of headers. If they are among the host's headers, copy only these.
+# xsimd consists of headers. If they are in the host's folder of headers, add only these to the targets.
 find_package(xsimd QUIET)
 if(TARGET xsimd)
   get_target_property(RILL_XSIMD_HINT xsimd INTERFACE_INCLUDE_DIRECTORIES)
@@ -78,9 +78,9 @@ set(RILL_FOR_SIZE -Os)
 if(RILL_TAKES_OZ AND (EMSCRIPTEN OR CMAKE_CXX_COMPILER_ID STREQUAL GNU))
   set(RILL_FOR_SIZE -Oz)
 endif()
-# Every source has its own copies of templates, of which a library keeps one. It cannot if GCC removes
-# arguments per source, which added 150 kB. Values that GCC hoists out of loops and branches occupy registers
-# that calls must save: 1 % more.
+# Every object file has copies of templates, and the linker keeps one of each. It cannot if GCC removes
+# parameters in some of them, which added 150 kB. Values that GCC hoists out of loops and branches occupy
+# registers that calls must save: 1 % more.
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   list(APPEND RILL_FOR_SIZE -fno-ipa-sra -fno-gcse -fno-move-loop-invariants -fno-tree-loop-im)
   # Jump threading copies blocks, and loops are rotated and peeled: 1 % more.
@@ -89,7 +89,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
 endif()
 set(RILL_FOR_SPEED -O2)
 
-# Sources of a SMALL library with loops that count for the time of a step.
+# Compile sources of a SMALL library for speed, if their loops take much of a step's time.
 function(rill_fast_sources)
   foreach(source IN LISTS ARGN)
     set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS

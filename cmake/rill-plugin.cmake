@@ -1,7 +1,7 @@
 # rill_plugin(<target> EXPORTS <function> ...)
-# Create a module or shared library that hosts can load next to other plugins with other versions of rill, and
-# unload again. It exports only the named C functions, and no symbol that would keep it in memory. The
-# package, FetchContent and add_subdirectory define this function.
+# Create a module or shared library that hosts can load and unload, next to other plugins with other versions
+# of rill. It exports only the named C functions, and no symbol that would keep it in memory. The package,
+# FetchContent and add_subdirectory define this function.
 
 # The file that lists exported functions for the linker of the platform.
 function(_rill_export_list path before each_before each_after after)

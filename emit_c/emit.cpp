@@ -31,7 +31,7 @@ std::vector<std::string> io_names(const List<PlanIo>& ios, std::string_view fall
   for (const PlanIo& io : ios) {
     const std::string base = identifier(io.name.view(), fallback);
     std::string name = base;
-    // Constants of the header have the names in capitals.
+    // The names must differ in capitals too, for the constants of the header.
     for (int i = 2; !taken->insert(upper(name)).second; ++i) name = str_cat(base, "_", i);
     out.push_back(name);
   }
@@ -44,8 +44,8 @@ std::string shape_text(const PlanIo& io) {
   return "[" + out + "]";
 }
 
-/// Rings without lanes write rows twice, so that each window is contiguous. Their sizes are: floats
-/// of a row, rows of one half.
+/// A ring of one lane. It writes each row twice, half a ring apart, so that each window is
+/// contiguous. `row`: floats of a row; `half`: rows of one half.
 struct MirroredRing {
   int64_t row = 0;
   int64_t half = 0;
@@ -214,7 +214,7 @@ class Emitter {
   Status write_lengths() {
     if (plan_.stream_symbol.empty()) return {};
     // Refuse lengths at which a condition overflows. A broadcast has no value where its extents
-    // clash; the maximum of these extents is as large, and always has one.
+    // clash; the maximum of these extents is equal where they fit, and always has a value.
     int64_t most = std::min<int64_t>(plan_.longest, INT32_MAX);
     const auto overflows = [&](const Extent& each) {
       std::vector<Extent::Part> parts(each.parts().begin(), each.parts().end());
@@ -257,8 +257,8 @@ class Emitter {
     }
   }
 
-  /// Write the members of the state that are buffers of the plan, their values at the start, and
-  /// the end of a step, which advances the rings.
+  /// Write the members of the state that are buffers of the plan, and their values at the start.
+  /// Then write the end of a step, which advances the rings.
   void write_buffers() {
     for (const uint32_t index : to_.used_) {
       const PlanBuffer& buffer = plan_.buffers[index];

@@ -43,7 +43,7 @@ static inline float @of_bits(uint32_t bits) {
   return @of_bits((uint32_t)((int32_t)@pick(valid, k, -127.0f) + 127) << 23);
 }
 )"},
-    // The decimals are those of functions.h, letter by letter.
+    // The constants are those of functions.h, digit by digit.
     {"exp_fraction", "", R"(static inline float @exp_fraction(float x, float k) {
   float r = @madd(k, -0.69314575f, x), y = 1.9875691500e-4f;
   r = @madd(k, -1.4286068e-6f, r);

@@ -48,7 +48,7 @@ class StepWriter {
 
   /// Return a C expression for the address that is `offset` floats after a place.
   std::string floats(const Ref& ref, int64_t offset = 0);
-  /// The same for an operand. Errors: kUnsupported unless its elements are f32.
+  /// As above, for an operand. Errors: kUnsupported unless its elements are f32.
   Result<std::string> floats(const PlacedView& operand);
   /// Return the floats of a constant, starting at this place; null if the plan computes them.
   const float* contents(const Ref& ref) const;
@@ -73,8 +73,8 @@ class StepWriter {
   /// Return a C expression for an extent at the end of the stream, or `unknown` if it has no value.
   /// Errors: kUnsupported for operations without C.
   Result<std::string> extent(const Extent& extent, int64_t unknown);
-  /// The same for any length, which `symbol` gives. Broadcast extents need `clashes`, which
-  /// receives a C condition that holds at lengths where they do not fit.
+  /// As above, for any length: `symbol` is a C expression for the stream symbol. Broadcast extents
+  /// need `clashes`, which receives a C condition that holds at lengths where they do not fit.
   Result<std::string> extent_at(const Extent& extent, std::string_view symbol,
                                 std::vector<std::string>* clashes = nullptr) const;
   /// Add the end of the stream to the state.
@@ -105,7 +105,7 @@ void copy_floats(const PlacedView& from, const std::string& from_at, const Place
 /// Return "name + offset" in floats, or the name alone.
 std::string plus(const std::string& name, int64_t offset);
 
-/// Write nested loops over counts: `for (i0 ...) for (i1 ...)`. An axis of extent 1 gets none.
+/// Nested loops over counts: `for (i0 ...) for (i1 ...)`. An axis of extent 1 gets none.
 class Loops {
  public:
   /// Add a loop; return its variable, or "" if the count is 1.

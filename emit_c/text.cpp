@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kLongestName = 48;
 constexpr char kAt = '\x01';  ///< a '@' of a comment
 
-// Of C11 and C++20, and macros of the headers that emitted files include.
+// Keywords of C11 and C++20, and macros of the headers that emitted files include.
 constexpr std::string_view kKeywords[] = {
     "NAN",       "NULL",      "alignas",       "alignof",      "and",       "and_eq",
     "asm",       "auto",      "bitand",        "bitor",        "bool",      "break",

@@ -9,7 +9,7 @@ endif()
 find_package(ZLIB QUIET)
 find_package(LibArchive QUIET)
 
-# This system's files.
+# File access on this platform.
 if(WIN32)
   rill_library(rill_system SMALL SOURCES system/files_windows.cpp system/head.cpp)
 else()

@@ -11,7 +11,7 @@ namespace {
 
 using Nodes = std::vector<Message>;
 
-/// A body that sums the frames so far, h = h + x[t], and has further nodes.
+/// Return a body that sums the frames so far, h = h + x[t], and has further nodes.
 GraphParts body_of(Nodes more, const std::vector<std::string>& lists,
                    const std::vector<std::string>& grown) {
   GraphParts body;
@@ -32,7 +32,7 @@ Message loop(const GraphParts& body, const std::vector<std::string>& first,
   return node_of("Loop", inputs, outputs, {message_attribute("body", graph_of(body), 5)});
 }
 
-/// y of some nodes over x [S, 3] of S frames.
+/// Return a graph whose nodes compute y from x [S, 3].
 GraphParts with(Nodes nodes) {
   GraphParts parts;
   parts.inputs = {value_info("x", {-1, 3}, {"S"})};

@@ -21,8 +21,8 @@ Message branches(const GraphParts& then, const GraphParts& otherwise, const std:
                   message_attribute("else_branch", graph_of(otherwise), 5)});
 }
 
-/// A branch that sums blocks of `frames` frames of x, and drops the axis of blocks if there is only
-/// one.
+/// Return a branch that sums blocks of `frames` frames of x, and drops the axis of blocks if there
+/// is only one.
 GraphParts for_block_of(const std::string& frames) {
   GraphParts one;
   one.nodes = {node_of("ReduceSum", {"x", "first"}, {frames + "s"},
@@ -162,8 +162,8 @@ TEST(Presumed, InALoopToo) {
   EXPECT_EQ(assertions_of(parts), "-4+S >= 0");
 }
 
-/// `layers` windows of 3 frames over x [1, 1, S] after zeros. Each is added to the last frames of
-/// its input, `y[:, :, -c.shape[2]:]`; the result sums the last S frames of all.
+/// Return `layers` windows of 3 frames over x [1, 1, S] after zeros. Each is added to the last
+/// frames of its input, `y[:, :, -c.shape[2]:]`; the result sums the last S frames of all.
 GraphParts last_frames_of(int layers) {
   GraphParts out;
   out.inputs = {value_info("x", {1, 1, -1}, {"", "", "S"})};

@@ -158,7 +158,7 @@ TEST(Counted, WithoutAnEnd) {
   }
 }
 
-/// y = x + x + ... for i = 1, 2, ... while i * i < limit: iterations that are unrolled, all or
+/// Return y = x + x + ... for i = 1, 2, ... while i * i < limit. All iterations are unrolled, or
 /// none.
 Message squares(int64_t limit) {
   GraphParts body;

@@ -1,5 +1,5 @@
-// Numbers that are computed from the lengths of slices, joined wires and their like, drawn at
-// random, and read as amounts of padding, ends, counts, conditions and factors. Each drawn part has
+// Random models that compute numbers from the lengths of slices, joined wires and the like. Nodes
+// read the numbers as amounts of padding, ends, counts, conditions and factors. Each drawn part has
 // a function that counts its rows by NumPy's rules: an empty slice has 0 rows.
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ class DrawnModel {
   }
 
   Message model() const { return model_of(parts_); }
-  /// The elements of the result for an input of `rows` of 1, 2, 3 and so on.
+  /// Return the elements of the result for an input of `rows` rows: 1, 2, 3 and so on.
   Rows expected(int64_t rows) const { return expected_(rows); }
   const std::string& text() const { return text_; }
 

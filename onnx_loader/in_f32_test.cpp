@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kF16 = 10;
 
-/// An operator of that opset on x [S, 3], cast to a type and back.
+/// Return an operator of that opset on x [S, 3], cast to a type and back.
 Message cast_around(int64_t type, std::string_view op, const std::vector<Message>& attributes,
                     int64_t opset = 17) {
   GraphParts parts;

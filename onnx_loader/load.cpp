@@ -22,7 +22,7 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// Callers may give a shape for an input, or for a former input whose value became known.
+/// Check that each given shape is for an input, or for a former input whose value became known.
 Status check_shapes(const Graph& graph, const LoadOptions& options, const Findings& findings) {
   std::vector<std::string> inputs;
   for (size_t i = 0; i < graph.inputs.size(); ++i) inputs.push_back(graph.input_name(i));
@@ -39,7 +39,7 @@ Status check_shapes(const Graph& graph, const LoadOptions& options, const Findin
   return {};
 }
 
-/// `mapped`: whether the bytes are those of a mapped file.
+/// Load a model from bytes. `mapped`: whether they are those of a mapped file.
 Result<Graph> load_bytes(Bytes bytes, bool mapped, const std::string& folder,
                          const std::string& file, const Operators& ops,
                          const LoadOptions& options) {

@@ -25,7 +25,7 @@ Result<Graph> loaded(const Message& model, const LoadOptions& options = {}) {
   return load_memory(model.span(), operators(), options);
 }
 
-/// y = relu(conv(x, w) + k), with an attribute of each kind and constants in both storages.
+/// Return y = relu(conv(x, w) + k), with an attribute of each kind and constants in both storages.
 GraphParts small_model() {
   GraphParts parts;
   parts.inputs = {value_info("x", {-1, 2, -1}, {"B"})};
@@ -125,7 +125,7 @@ TEST(OnnxLoad, RefusesUndeclaredArguments) {
   EXPECT_REFUSED(loaded(model_of(parts)), Code::kUnsupported, "Did you mean \"Add\"?");
 }
 
-/// y = x[:, b:e]; if `rows` is not 0, y = x[:, b:e] @ w with a matrix w of `rows` rows.
+/// Return y = x[:, b:e]; if `rows` is not 0, y = x[:, b:e] @ w with a matrix w of `rows` rows.
 GraphParts part_of_open_axis(int64_t begin, int64_t end, int64_t rows = 0) {
   GraphParts parts;
   parts.inputs = {value_info("x", {-1, -1}, {"B", "S"})};

@@ -1,4 +1,4 @@
-// Every function and operation of f32 over all magnitudes, through both readers and on every tier,
+// Every function and operation of f32 over all magnitudes, from NNEF and ONNX and on every tier,
 // against answers in higher precision.
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// A function, with bounds on its error, which is at most their sum.
+/// A function, with two bounds: its error is at most their sum.
 struct Function {
   const char* name;
   /// An expression of x, and of z for operations, after its statements; empty if there is none
@@ -65,7 +65,8 @@ Graph nnef_graph(const Function& f, size_t count) {
   return ops::test::graph_of(inputs, text + ";");
 }
 
-/// "Add:1.0 Log": log(x + 1). An operation takes z where it has no constant.
+/// Return the graph of a chain: "Add:1.0 Log" is log(x + 1). An operation without a constant takes
+/// z.
 Graph onnx_graph(const Function& f, size_t count, bool binary) {
   const auto extent = static_cast<int64_t>(count);
   GraphParts parts;
@@ -95,7 +96,7 @@ Graph onnx_graph(const Function& f, size_t count, bool binary) {
   return graph.ok() ? std::move(graph).value() : Graph();
 }
 
-/// Run an operator on numbers, and say where it is wrong.
+/// Run an operator on numbers, and report wrong results.
 void expect_answers(const Function& f, const Graph& graph,
                     const std::vector<std::vector<float>>& in, const char* reader) {
   ASSERT_FALSE(graph.nodes.empty()) << f.name;

@@ -11,8 +11,8 @@
 namespace rill::onnx {
 namespace {
 
-/// y = x, except where x is below 0: there 0.25, or 2 x - 0.25 if `by_value`. `by_rows`: the mask
-/// selects rows.
+/// Return y = x, except where x is below 0: there y is 0.25, or 2 x - 0.25 if `by_value`.
+/// `by_rows`: the mask selects rows.
 GraphParts masked(bool by_value, bool by_rows = false) {
   GraphParts parts;
   parts.inputs = {value_info("x", {-1, 3}, {"S"})};

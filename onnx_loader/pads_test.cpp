@@ -12,7 +12,7 @@
 namespace rill::onnx {
 namespace {
 
-/// x [S, 3] with these amounts around its first axis, filled with 7.
+/// Return a model that pads the first axis of x [S, 3] by these amounts of 7.
 Message padded(int64_t before, int64_t after) {
   GraphParts parts;
   parts.inputs = {value_info("x", {-1, 3}, {"S"})};
@@ -27,8 +27,7 @@ std::vector<float> rows(int64_t count, float value) {
   return std::vector<float>(static_cast<size_t>(3 * count), value);
 }
 
-// By onnxruntime: the 10 entries and 5 of padding lose the first 12, so that 3 of the padding
-// remain.
+// By onnxruntime: the 10 entries and 5 of padding lose the first 12, so 3 of the padding remain.
 TEST(NegativePads, CutFramesAddedAtTheOtherEnd) {
   EXPECT_EQ(run_on(padded(-12, 5), rows(10, 1)), rows(3, 7));
   EXPECT_EQ(run_on(padded(5, -12), rows(10, 1)), rows(3, 7));

@@ -17,7 +17,7 @@
 namespace rill::onnx {
 namespace {
 
-/// y = x W of [S, 3] and [3, 2], both of signed bytes; one scale per column, or one in all.
+/// Return y = x W of [S, 3] and [3, 2], both of signed bytes; one scale per column, or one for all.
 GraphParts product(bool per_column, bool gemm) {
   GraphParts parts;
   parts.inputs = {value_info("x", {-1, 3}, {"S"})};
@@ -78,7 +78,7 @@ TEST(Quantised, ProductsAreSumsOfIntegers) {
   }
 }
 
-/// y of a padded convolution of bytes, [1, 4, S] by [4, 4 / groups, 3], with steps of 1.
+/// Return a padded convolution of bytes, [1, 4, S] by [4, 4 / groups, 3], with scales of 1.
 GraphParts convolution(int64_t groups, const std::vector<int64_t>& filter) {
   const int64_t channels = 4 / groups;
   GraphParts parts;

@@ -1,5 +1,4 @@
-// Reductions of f32 over all magnitudes, through both readers and on every tier, against sums in
-// f64.
+// Reductions of f32 over all magnitudes, from NNEF and ONNX and on every tier, against sums in f64.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +27,7 @@ constexpr double kEps = 0x1p-24;
 constexpr int64_t kRows = 40;
 constexpr const char* kAxis = "axes = [1]";
 
-/// The value of an element, and by how much rounding may move it.
+/// The exact value of an element, and a bound on its rounding error.
 struct Want {
   double value = 0;
   double error = 0;
@@ -79,7 +78,7 @@ Want sizes(const Row& x, size_t) {
 Want square_sum(const Row& x, size_t) {
   return {squares_of(x), (count(x) + 2) * kEps * squares_of(x) + lost(x)};
 }
-/// The root of a sum of squares that are rounded as f32.
+/// Return the root of `squares`, which has an error of up to `error`, and a bound on its own error.
 Want root(double squares, double error) {
   const double low = std::sqrt(std::max(0.0, squares - error));
   const double high = squares + error > double{FLT_MAX} ? kInf : std::sqrt(squares + error);
@@ -180,7 +179,7 @@ const Reduction kReductions[] = {
      "CumSum", true, running_sum},
 };
 
-/// Rows of one length, each of another size and kind; denormals are zeros.
+/// Return rows of one length, each with another magnitude and kind of values; denormals are zeros.
 std::vector<Row> drawn_rows(size_t length, Splitmix64* random) {
   std::vector<Row> rows;
   for (int64_t i = 0; i < kRows; ++i) {

@@ -9,7 +9,7 @@
 namespace rill::onnx {
 namespace {
 
-/// A model of these nodes, from x [S, 3], or [2, 3] if `fixed`, to y, with some constants as
+/// Return a model of these nodes, from x [S, 3], or [2, 3] if `fixed`, to y, with some constants as
 /// places.
 GraphParts with(std::vector<Message> nodes, bool fixed = false) {
   GraphParts parts;

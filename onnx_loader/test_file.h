@@ -34,7 +34,8 @@ class Message {
 
 // The messages of a model, by the fields of onnx.proto.
 
-/// A wire, by default of f32. An extent below 0 is symbolic: named as in `names`, or unnamed.
+/// Return the type of a wire, by default f32. An extent below 0 is symbolic: named as in `names`,
+/// or unnamed.
 Message value_info(std::string_view name, const std::vector<int64_t>& shape,
                    const std::vector<std::string>& names = {}, int64_t type = 1);
 Message tensor_of_floats(std::string_view name, const std::vector<int64_t>& shape,

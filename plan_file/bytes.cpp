@@ -14,11 +14,11 @@ static_assert(std::endian::native == std::endian::little, "plan files are little
 
 using Kind = DimAtom::Kind;
 
-// Useful expressions need a smaller stack and shorter lists.
+// Limits of an expression's stack and length; real ones stay far below.
 constexpr size_t kMostWaiting = 64;
 constexpr int kMostCodes = 4096;
-// The most terms that the expressions of a record may expand to. A product of sums has as many
-// terms as the product of their counts, so a short text may exceed any memory.
+// The maximum number of terms to which the expressions of a record may expand. A product of sums
+// has as many terms as the product of their counts, so a short text may exceed any memory.
 constexpr int64_t kMostTerms = 1 << 16;
 
 int64_t terms_of(const Dim& dim) {

@@ -14,9 +14,9 @@ namespace {
 constexpr int64_t kAlign = 64;
 /// The least alignment of the caller's memory.
 constexpr int64_t kAlignOfCallers = 16;
-/// Most bytes of tables that the check reads; steps may share tables.
+/// The maximum number of bytes of tables that the check reads; steps may share tables.
 constexpr int64_t kMostTableBytes = int64_t{1} << 28;
-/// Multiply-adds that take as long as an element that is touched.
+/// The number of multiply-adds that cost as much as touching one element.
 constexpr int64_t kMultiplyAdds = 8;
 
 Checked aligned(int64_t bytes) {
@@ -59,7 +59,7 @@ class Checker {
     affordable();
   }
 
-  /// Return whether this and all before it holds.
+  /// Return whether this requirement and all earlier ones hold.
   bool require(bool holds, const char* what) {
     if (!holds && why_ == nullptr) why_ = what;
     return why_ == nullptr;
@@ -117,7 +117,7 @@ class Checker {
               "an output is missing");
       if (why_ != nullptr) return false;
     }
-    // Buffers do not overlap, so that a reset takes time linear in the state.
+    // Buffers must not overlap: a reset then takes time linear in the state.
     return require(kept <= plan_.state_bytes, "buffers of the state overlap");
   }
   bool ios(const List<PlanIo>& all, BufferKind kind) {
@@ -145,7 +145,7 @@ class Checker {
     return limit({"the work of a step is ", "", work_,
                   limits_.step_work(plan_.stream_pulse > 0), "max_step_work"});
   }
-  /// The memory of a session, including its feed for one pulse at a time.
+  /// Check the memory of a session, including a feed whose queues hold one pulse.
   bool session() {
     Checked all = checked(plan_.arena_bytes) + plan_.state_bytes + plan_.part_scratch_bytes;
     all += checked(static_cast<int64_t>(plan_.buffers.size() + plan_.rings.size())) * 8;
@@ -177,7 +177,7 @@ class Checker {
       const Checked all = checked(ring.lanes) * lane;
       const bool whole = lane == ring.lane_bytes && all == plan_.buffers[ring.buffer].bytes;
       if (!require(counts && whole, "the sizes of a ring do not agree")) return false;
-      // Its window moves back lane by lane.
+      // The window of a ring moves back lane by lane.
       work(ring.lanes);
       if (!affordable()) return false;
     }
@@ -200,7 +200,7 @@ class Checker {
       if (why_ != nullptr) return false;
       kept += checked(state.value.volume()) * dtype_size(state.value.dtype);
     }
-    // States do not overlap, so that saving takes time linear in the state.
+    // States must not overlap: saving then takes time linear in the state.
     return require(kept <= plan_.state_bytes, "states overlap");
   }
 
@@ -299,7 +299,7 @@ void Checker::touches(const Region& region, bool writes, int64_t iterations) {
           "a step writes to a constant or an input");
   int64_t left = buffer.bytes;
   if (const Ring* ring = ring_of_[ref.buffer]) {
-    // The window advances by at most this number of frames, less than a lane.
+    // The window advances by at most this number of frames before it moves back.
     const Checked moves = checked(ring->capacity) - ring->history - ring->pulse;
     left = (checked(left) - moves * ring->row_bytes).at_most(left);
     require(ring->row_bytes % region.align == 0, "a step refers to the middle of an element");

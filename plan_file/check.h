@@ -13,7 +13,7 @@ namespace rill::plan_file {
 /// many steps.
 Result<Cost> check(const Plan& plan, const Limits& limits = {});
 
-/// Errors: kNoMem for a file of more bytes than the limits.
+/// Refuse a file of more bytes than the limits. Errors: kNoMem.
 Status check_size(int64_t file_bytes, const Limits& limits);
 
 }  // namespace rill::plan_file

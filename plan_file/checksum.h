@@ -6,8 +6,8 @@
 
 namespace rill::plan_file {
 
-/// Return a checksum, which changes with high probability if any byte does. Handwritten, because
-/// librill_run has no dependencies, and for 32 bytes at a time.
+/// Return a checksum, which changes with high probability if any byte does. Handwritten because
+/// librill_run has no dependencies; processes 32 bytes per iteration.
 uint64_t checksum(std::span<const std::byte> bytes);
 
 /// The same checksum over bytes in pieces.

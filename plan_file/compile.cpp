@@ -36,7 +36,7 @@ Result<TargetPlan> plan_of_target(const kernels::Target& target, const Graph& gr
   out.target = kernels::target_name(target);
   RILL_ASSIGN(out.plan, plan_for(target, graph, options, weights));
   if (!target.dot_products) return out;
-  // Names of steps and kernels, and the sums of constants.
+  // The head has the names of steps and kernels, and the checksum of the constants.
   const auto head_of = [&]() -> Result<std::vector<std::byte>> {
     const TargetPlan each{"either", out.plan};
     RILL_ASSIGN(PlanFile file, make_file({&each, 1}, modules));

@@ -14,7 +14,7 @@ struct Limits {
   static constexpr int64_t kBuffers = int64_t{1} << 20;
 
   int64_t max_file_bytes = 0;
-  int64_t max_session_bytes = 0;  ///< of a session that is pushed a pulse at a time
+  int64_t max_session_bytes = 0;  ///< of a session whose queues hold one pulse
   int64_t max_step_work = 0;      ///< elements that a step touches, and operations, see `Cost`
   int64_t max_ends = 0;           ///< inputs, and outputs
   int64_t max_buffers = 0;
@@ -34,7 +34,7 @@ struct Limits {
 
 /// Upper bounds on the cost of a plan, known before anything is allocated for it.
 struct Cost {
-  int64_t session_bytes = 0;  ///< with the queues of a stream that is pushed a pulse at a time
+  int64_t session_bytes = 0;  ///< with queues that hold one pulse
   /// An element that a step touches counts 1, and so do 8 multiply-adds of a matmul.
   int64_t step_work = 0;
 };

@@ -45,7 +45,7 @@ Result<OpenedAlone> place(std::span<const std::byte> bytes, std::shared_ptr<cons
   if (memory == nullptr) {
     return fail(Code::kNoMem, "no memory for a plan of ", placed.bytes, " bytes");
   }
-  // Nothing in it has a destructor.
+  // Nothing in the block has a destructor.
   const std::shared_ptr<void> block(
       memory, [owner = std::move(owner)](void* own) { free_aligned(own); });
   refused = place_plan(bytes, {memory, static_cast<size_t>(capacity)}, runner, &placed);

@@ -86,7 +86,7 @@ class PlanReader {
       if (!bytes.empty()) buffer.data = {tables_.owner, bytes.data()};
       plan_->const_bytes += buffer.bytes;
     } else {
-      // It stays in the file, which several buffers may share. No step writes to it.
+      // The content stays in the file, where several buffers may share it. No step writes to it.
       auto* const begin = const_cast<std::byte*>(bytes.data());
       buffer.initial = List<std::byte>::at(begin, bytes.size());
     }

@@ -46,7 +46,8 @@ Status differs(std::string_view target, const Plan& expected, const Plan& found,
   return status;
 }
 
-/// `mapped`: the bytes of the file if it is mapped.
+/// Open the plan of a target from a file, and compare it. `mapped`: the bytes of the file if it is
+/// mapped.
 Status expect_same(const TargetPlan& each, const MappedFile& file,
                    std::span<const std::byte> mapped, Known known, const WriteOptions& options) {
   known.rank = [&](std::string_view target) { return target == each.target ? 0 : -1; };

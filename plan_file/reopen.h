@@ -22,7 +22,7 @@ Status expect_file_reopens(const std::string& path, std::span<const TargetPlan> 
                            std::span<const StepKind* const> steps,
                            std::span<const OpModule* const> modules, const WriteOptions& options);
 
-/// The part of the time that writing takes; reading it back takes the rest.
+/// The share of the progress that writing gets; reading back gets the rest.
 inline constexpr double kWriting = 0.4;
 
 /// Write a file of plans, and check that it reopens before it gets its name. `to`: a file that

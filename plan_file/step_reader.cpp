@@ -7,7 +7,8 @@
 namespace rill::plan_file {
 namespace {
 
-// The most elements of an argument that is a list; lists of models have some hundreds.
+// The maximum length of an argument that is a list; in real plans these have a few hundred
+// elements.
 constexpr int64_t kMostElementsOfLists = 1 << 16;
 
 template <class T>
@@ -110,11 +111,11 @@ void StepReader::kernel(std::string_view, std::span<const KernelName> names, int
   if (index < 0) {
     refuse(fail(Code::kUnsupported, "the plan runs the kernel ", wanted,
                 ", which this build of rill does not have")
-               .hint("Compile the model for a tier that it has"));
+               .hint("Compile the model for a tier that this build has"));
   } else if (!names[static_cast<size_t>(index)].runs) {
     refuse(fail(Code::kUnsupported, "the plan runs the kernel ", wanted,
                 ", which this CPU cannot run")
-               .hint("Compile the model for a target that this CPU has"));
+               .hint("Compile the model for a target that this CPU supports"));
     index = -1;
   }
 }

@@ -20,7 +20,8 @@ struct Tables {
   std::shared_ptr<const void> owner;
 };
 
-/// Reads the steps that a writer wrote. Their arguments have the right types, but any values.
+/// Reads the steps that a writer wrote. Their arguments have the right types, but may have any
+/// values.
 class StepReader final : public StepFields {
  public:
   StepReader(RecordReader* from, const Tables& tables, Plan* plan)
@@ -46,7 +47,7 @@ class StepReader final : public StepFields {
   void begin(std::string_view) override {}
   void begin_list(std::string_view, int64_t& count) override;
   void end() override {}
-  /// The name of a field lives as long as the program.
+  /// Report a value that no step of its kind has. The name of a field lives as long as the program.
   void wrong(std::string_view name) override {
     from_.fail("a step has a value that none of its kind has",
                name.empty() ? nullptr : name.data());

@@ -14,10 +14,10 @@
 namespace rill::plan_file {
 namespace {
 
-/// The bytes of a piece of a large constant.
+/// Large constants are written in pieces of this size.
 constexpr int64_t kPieceBytes = int64_t{4} << 20;
 
-/// Bytes that several records may share.
+/// The bytes of records. Equal records share their bytes.
 class Records {
  public:
   explicit Records(int64_t begin) : begin_(begin) {}
@@ -143,7 +143,7 @@ class PlanWriter {
   RecordWriter to_;
 };
 
-/// Names of nodes, and what steps read and write.
+/// Return the record of notes: the names of nodes, and the operands of steps.
 RecordWriter notes_of(const Plan& plan, std::span<const OpModule* const> modules) {
   RecordWriter out;
   out.natural(plan.nodes.size());

@@ -20,7 +20,7 @@ struct TargetPlan {
 };
 
 struct WriteOptions {
-  bool notes = true;                 ///< names of nodes for profiles, what steps read and write
+  bool notes = true;                 ///< for profiles: names of nodes, operands of steps
   std::string audit;                 ///< the report of an audit of the model; empty if none ran
   std::string weights;               ///< how the weights were quantised; empty if they were not
   std::vector<Property> properties;  ///< of the model, in the order of their keys

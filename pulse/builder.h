@@ -18,7 +18,7 @@ namespace rill::pulse {
 struct KnownWire : PulsedWire {
   bool steady = false;  ///< the same frame at every position
   TensorPtr frame;      ///< that frame of a steady stream, if it is known
-  /// For a value known only at the end: the least value of the stream symbol by then.
+  /// For a value known only at the end: the stream symbol must reach this first.
   std::optional<Dim> known_after;
   std::string known_from;              ///< its source, for messages
   /// The delay of its source stream. For a stream whose first frames are computed separately: the
@@ -66,8 +66,9 @@ class Builder final : public PulseBuilder {
   /// Return the value that the stream symbol must reach before a wire that does not stream is
   /// known; nothing if it is known from the start.
   std::optional<Dim> known_after(OutletId whole_outlet) const;
-  /// Return the least value of: the end of a wire minus the frames that have passed when the end is
-  /// announced; at most 0. Errors: kPulse if it falls without bound as the stream grows.
+  /// Return the minimum, over all lengths, of the end of a wire minus its frames that have passed
+  /// when the end is announced; at most 0. Errors: kPulse if that falls without bound as the stream
+  /// grows.
   Result<int64_t> least_ahead(OutletId wire, const StreamFact& stream) const;
   /// As above, for pulses that begin at multiples of `unit`, a divisor of the pulse.
   Result<int64_t> least_ahead(OutletId wire, const StreamFact& stream, int64_t unit) const;
@@ -129,8 +130,8 @@ class Builder final : public PulseBuilder {
   Status misfit(std::string cause, int64_t frames, int64_t unit) override;
   /// Return the unit that refusals require of pulses; 1 if none did.
   int64_t unit() const { return unit_; }
-  /// Positions from which a state may be continued: multiples of this in the stream symbol; before
-  /// the state has settled, only whole pulses.
+  /// Return the unit, in the stream symbol, of the positions at which a state may be continued.
+  /// Until the state has settled, only whole pulses will do.
   int64_t begin_unit() const { return begin_unit_; }
   int64_t settled() const { return settled_; }
   /// Return expressions that edge padding requires to be non-negative for every length of the
@@ -151,14 +152,14 @@ class Builder final : public PulseBuilder {
     int64_t skipped = 0;  ///< leading frames that are cut off
   };
 
-  /// A stream whose own frames pad it, before these are laid out.
+  /// A stream padded with its own frames, before the padding is laid out.
   struct EdgePadded {
     Source source;
-    StreamFact stream;  ///< of the source, where none of its frames waits
+    StreamFact stream;  ///< of the source, if none of its frames waits
     EdgePadding padding;
     int64_t held = 0;                 ///< frames to wait until the end is known
     std::vector<int64_t> known = {};  ///< positions from which the first frames are valid
-    int64_t out_delay = 0;            ///< of the wire that has them laid out
+    int64_t out_delay = 0;            ///< of the wire with the padding laid out
 
     /// Return the delay if no frame waits for another one.
     int64_t delay() const { return stream.delay + held - padding.before; }
@@ -170,15 +171,15 @@ class Builder final : public PulseBuilder {
     StreamFact stream;  ///< of the source
     OutletId frames;
     int64_t count = 0;
-    std::vector<int64_t> known = {};  ///< positions from which they are valid; empty: from 0
-    int64_t out_delay = 0;            ///< of the wire that has them laid out
+    std::vector<int64_t> known = {};  ///< positions from which the prefix is valid; empty: from 0
+    int64_t out_delay = 0;            ///< of the wire with the prefix laid out
 
     /// Return the delay of the joined stream without its laid-out first frames.
     int64_t virtual_delay() const { return stream.delay - count; }
   };
 
-  /// The result of an op that works frame by frame on several wires, or on the windows of one. Its
-  /// first frames wait for values that arrive later than the frames after them.
+  /// The result of an op that works frame by frame on several wires, or on the windows of one wire.
+  /// Its first frames wait for values that arrive later than the frames after them.
   struct Waiting {
     struct Part {
       OutletId wire;
@@ -195,12 +196,12 @@ class Builder final : public PulseBuilder {
     int64_t settled = 0;         ///< no frame that is read becomes valid after this position
     int64_t out_delay = 0;
     std::optional<StreamWindow> window;  ///< of the first part
-    int64_t laid = 0;                    ///< ... and its delay where none waits
+    int64_t laid = 0;                    ///< delay of its laid-out frames, if none waits
   };
 
   /// How a window reads its laid-out frames.
   struct Layout {
-    int64_t delay = 0;  ///< of the frames, where none waits
+    int64_t delay = 0;  ///< of the frames, if none waits
     int64_t history = 0;
     int64_t out_delay = 0;
   };
@@ -215,8 +216,8 @@ class Builder final : public PulseBuilder {
     int64_t cut = 0;                 ///< number of first output frames to drop
   };
 
-  /// Return the source of an input's layout, or the source that it is a slice of, if any. A slice
-  /// begins `stream.delay - out_delay` frames later.
+  /// Return the entry of `from` for an input, or for the wire of which the input is a slice; null
+  /// if there is none. A slice begins `stream.delay - out_delay` frames later.
   template <class T>
   const T* laid(const std::map<OutletId, T>& from, OutletId wire, const StreamFact& stream) const {
     const auto found = from.find(wire);
@@ -295,8 +296,8 @@ class Builder final : public PulseBuilder {
   std::set<int> asked_;
   bool waited_ = false;
   std::optional<Early> early_;
-  std::map<OutletId, Prefixed> prefixed_;       ///< by the wire that has them laid out
-  std::map<OutletId, EdgePadded> edge_padded_;  ///< by the wire that has them laid out
+  std::map<OutletId, Prefixed> prefixed_;       ///< by the wire with the prefix laid out
+  std::map<OutletId, EdgePadded> edge_padded_;  ///< by the wire with the padding laid out
   std::map<OutletId, Waiting> waiting_;    ///< by the wire that waits
   std::optional<Waiting> meeting_;         ///< the wires that the current node aligns
   std::map<OutletId, KnownWire> wires_;

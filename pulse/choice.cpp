@@ -64,8 +64,7 @@ double delay_of(const Report& report, int64_t pulse) {
 
 /// Return pulses that may fill the chunks for which wires wait, as multiples of `unit`. `report`:
 /// of the stream with pulse `unit`. A wire of `pulse` frames per step waits for (1 + r) * chunk - g
-/// frames, where r is the number of chunks it looks ahead, and g the greatest common divisor of
-/// pulse and chunk.
+/// frames: r is the number of chunks it looks ahead, and g is gcd(pulse, chunk).
 std::set<int64_t> chunk_candidates(const Report& report, int64_t unit) {
   constexpr int64_t kMostToCome = 2;
   std::set<int64_t> out;

@@ -17,8 +17,8 @@ struct Choice {
   int64_t state_bytes = 0;
   int64_t arena_bytes = 0;
 
-  /// The frames from the first frame of a pulse to its output: the rest of the pulse, and the
-  /// model's look-ahead.
+  /// Return the number of frames that arrive between the first frame of a pulse and its output: the
+  /// rest of the pulse, and the model's look-ahead.
   double latency() const { return static_cast<double>(pulse - 1) + delay; }
   double us_per_frame() const { return step_us / static_cast<double>(pulse); }
 };
@@ -42,7 +42,8 @@ Result<std::optional<Bounds>> parse_bounds(std::string_view text);
 Result<std::vector<Choice>> choices(const Graph& graph, const Options& options,
                                     const Bounds& bounds);
 
-/// Return the pulse of least latency among those whose cost per frame is close to the least.
+/// Return the pulse of least latency among those that cost at most 25% more per frame than the
+/// cheapest.
 const Choice& best(const std::vector<Choice>& choices);
 
 /// A pulse that fills the chunks of frames for which layers wait.

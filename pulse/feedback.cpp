@@ -102,7 +102,7 @@ void stream_by_steps(Graph* graph) {
   describe_steps(graph);
 }
 
-/// A stream whose steps are runs of the model keeps only the state that this module adds.
+/// Refuse a stream whose steps are not runs of the model: only this module may add state.
 Status expect_steps(const Graph& graph) {
   if (!graph.streaming) return {};
   bool steps = !graph.streaming->model && graph.streaming->wires.empty();
@@ -268,13 +268,14 @@ Result<NamedAxis> named_axis(const Graph& graph, const FrameAxis& given) {
               ": expected one of its axes, counted from 0");
 }
 
-/// Trace extents from named axes through one step, by replacing them with symbols. Return the
-/// symbols and the step; nothing if the step needs the numbers.
+/// One step with its named extents replaced by symbols, `marks`.
 struct Traced {
   Graph step;
   std::vector<std::string> marks;
 };
 
+/// Replace the extents of named axes by symbols, and infer the step again; nothing if it needs the
+/// numbers.
 std::optional<Traced> traced(const Graph& graph, const std::vector<NamedAxis>& axes) {
   const Graph* step = step_of(graph);
   const int at = find_loop(graph);

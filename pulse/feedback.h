@@ -13,10 +13,10 @@ namespace rill::pulse {
 /// not yet a stream becomes one whose steps are runs of it. Each input and output then has one
 /// frame axis: the only symbolic one after the first, else the second, or the only one.
 /// Both names may be parts, such as `state[0]` or `state[:, 2:4]`; the rest of a value stays an
-/// input or output that is named alike. An output may have another order of axes
-/// (`out.transpose(1,0)`), additional or missing axes of extent 1, adjacent axes that the input has
-/// merged or split, and different extents in another order.
-/// Errors: kArg if there is no such input or output, with the names there are; kShape or kDType if
+/// input or output, named with its range. The shape of an output may differ from the input's by
+/// axes of extent 1, by adjacent axes that are merged or split, or by the order of axes.
+/// `out.transpose(1,0)` states an order that the extents do not determine.
+/// Errors: kArg if there is no such input or output, with the existing names; kShape or kDType if
 /// their facts differ in another way, or several orders of axes fit; kPulse for a model that was
 /// pulsed, or has no other input.
 Result<Graph> with_feedback(const Graph& graph, std::string_view output, std::string_view input,
@@ -44,8 +44,8 @@ Result<Graph> with_frames(const Graph& graph, std::span<const FrameAxis> axes);
 /// model requires another number; kPulse for a model that is not a stream.
 Result<Graph> with_step_frames(const Graph& graph, int64_t frames);
 
-/// Update the streaming description from extents that have become numbers. Other models stay
-/// unchanged.
+/// Update the streaming description of a model whose steps are its runs from extents that have
+/// become numbers. Leave other models unchanged.
 void describe_steps(Graph* graph);
 
 }  // namespace rill::pulse

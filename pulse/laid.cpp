@@ -13,8 +13,7 @@
 namespace rill::pulse {
 namespace {
 
-/// Return whether known frames of a wire have a fixed shape: pad values repeat along symbolic
-/// extents.
+/// Return whether all extents of a wire are numbers: only then do its known frames have a shape.
 bool has_numbers(const Fact& fact) {
   return all_of(fact.shape, [](const Dim& extent) { return extent.is_const(); });
 }
@@ -72,8 +71,8 @@ Result<OutletId> Builder::pad_edges(OutletId wire, StreamFact* stream, const Edg
   RILL_ASSIGN(EdgePadded best, edge_padded({wire, *stream}, padding, pulse));
   const Source source = laid_source(wire, *stream);
   // Padding after the end repeats the last frames. In a short stream these may lie before the first
-  // pulse or be computed from such frames, where nothing else reads them. Edge padding can lay them
-  // out; constant ones are known.
+  // pulse, or depend on frames there, and have no other reader. Edge padding can lay them out;
+  // constant ones are known.
   const bool in_front = stream->delay < 0 || drops_unread(source_of(0));
   const int64_t repeats_unread = padding.after > 0 && in_front ? unread() - padding.before : 0;
   if (repeats_unread > 0 && source.kind != Source::Kind::kEdgePadded && !stream->pad_value) {
@@ -164,7 +163,8 @@ Result<OutletId> Builder::prefix(OutletId wire, StreamFact* stream, OutletId fra
   return out;
 }
 
-/// Return nothing if the window skips more frames than the prefix has.
+/// Lay a window over the prefix and the stream. Return nothing if the window skips more frames than
+/// the prefix has.
 Result<std::optional<OutletId>> Builder::prefixed_window(const Prefixed& prefixed,
                                                          StreamFact* stream,
                                                          const StreamWindow& window) {
@@ -194,8 +194,8 @@ Result<std::optional<OutletId>> Builder::prefixed_window(const Prefixed& prefixe
   return std::optional<OutletId>(out);
 }
 
-/// Return how many leading frames were dropped from the input of the node that has that delay, or
-/// from any input if none is given.
+/// Return how many leading frames were dropped from the node's input `wire`. If several inputs are
+/// this wire, take the first of that delay, if given.
 std::optional<int64_t> Builder::cut_of(OutletId wire, std::optional<int64_t> delay) const {
   for (const OutletId& source : sources()) {
     const KnownWire& each = wires_.at(source);
@@ -269,7 +269,7 @@ Result<std::optional<OutletId>> Builder::prefix_frames(int i, int64_t count) {
 }
 
 /// Make the node compute its first frames separately from those of the stream, which begin at
-/// `delay`. Return whether it can.
+/// `delay`. Return whether that is possible.
 Result<bool> Builder::begin_early(int64_t delay) {
   Early early{-delay, {}, std::nullopt, {}};
   for (int i = 0; i < inputs(); ++i) {

@@ -27,8 +27,8 @@ struct Bounds {
   double low = -1;
   double high = 1;
 };
-/// Small noise stays where functions are not flat; maxima and minima need larger numbers of one
-/// sign.
+/// The bounds of changed noise. Small numbers stay where functions are not flat; maxima and minima
+/// need larger numbers of one sign.
 constexpr Bounds kOthers[] = {{-1, 1}, {1, 32}, {-32, -1}};
 
 /// Write noise into every element: floats within bounds, small indices that most tables have, and
@@ -62,7 +62,7 @@ Status fill_with_noise(const View& input, int axis, int64_t first, Bounds bounds
   return {};
 }
 
-/// Return the first common frame that differs; nothing if none does.
+/// Return the first frame that both values have and in which they differ; nothing if none does.
 std::optional<int64_t> first_difference(const View& a, const View& b, int axis) {
   int64_t outer = 1;
   int64_t inner = dtype_size(a.dtype);
@@ -95,7 +95,7 @@ struct Seen {
   size_t output;
 };
 
-/// The streamed graph, with every streaming wire as an output.
+/// Return the whole graph, with every wire that streams as an output.
 Graph with_wires(const Graph& whole, const Report& report, std::vector<Seen>* seen) {
   std::map<std::pair<std::string, int>, OutletId> known;
   for (size_t id = 0; id < whole.nodes.size(); ++id) {
@@ -137,8 +137,9 @@ Result<std::unique_ptr<Session>> session_for(const Graph& graph, const std::stri
   return Session::make(plan);
 }
 
-/// Return the pulses that bring the first frames of outputs, and of the wires that wait least. Only
-/// such a frame may have to wait, or only its pulse may have the last frame of a chunk.
+/// Return the pulses in which the first frames of outputs arrive, and those of the wires with the
+/// least delays. Only such a frame may have to wait, or only its pulse may have the last frame of a
+/// chunk.
 std::set<int64_t> first_frames(const Report& report) {
   std::set<int64_t> out;
   for (const Wire& wire : report.wires) {
@@ -151,7 +152,7 @@ std::set<int64_t> first_frames(const Report& report) {
   return out;
 }
 
-/// One run of the whole graph, and others whose inputs differ from some pulse on.
+/// A reference run of the whole graph, and runs whose inputs differ from a certain pulse on.
 class Runs {
  public:
   Runs(Session* session, const Report& report) : session_(*session), report_(report) {}
@@ -182,7 +183,7 @@ class Runs {
     return {};
   }
 
-  /// End the stream in a pulse; before it, no output may depend on the end.
+  /// Run a stream that ends in a pulse, and record which outputs differ before that end.
   void end(Session* shorter, int64_t pulse, const std::vector<Seen>& seen) {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const View to = shorter->input(i);

@@ -17,13 +17,13 @@ struct LeastDelays {
 
 /// Limits of runs that measure delays.
 struct RunLimits {
-  double seconds = 0;  ///< no run starts later
-  /// The largest wire of a run may have this number: a whole long attention exceeds the memory.
+  double seconds = 0;  ///< no run starts after this time
+  /// The maximum number of elements of a wire: long attention as a whole would exceed the memory.
   int64_t elements = int64_t{1} << 26;
 };
 
-/// Run the whole graph on a few pulses of noise, then with other noise from some pulse on, and with
-/// an end in some pulse. A frame that differs depends on that pulse, so it cannot be computed
+/// Run the whole graph on a few pulses of noise; then change the noise from some pulse on, or end
+/// the stream in some pulse. A frame that differs depends on that pulse, so it cannot be computed
 /// earlier: this proves a bound by example. A hidden dependence, for example through a closed
 /// rectifier, proves nothing. All other symbols of the graph must be bound. Not real-time: runs the
 /// graph up to eighty times. Without a run within the limits, there are no bounds. Errors: those of

@@ -26,7 +26,7 @@ Nodes nodes_outside(const Graph& graph, const AllAttention& attention) {
 }
 
 /// Return the last length at which one expression is not negative. Nothing if there is no last one,
-/// or if it is unknown; then the end of a stream refuses invalid lengths.
+/// or if it is unknown; invalid lengths are then refused only at the end of the stream.
 std::optional<int64_t> last_length(const Dim& dim, std::string_view symbol) {
   const auto pattern = DimPattern::of(dim, symbol);
   if (!pattern.ok()) return std::nullopt;
@@ -106,9 +106,9 @@ void add_slices(const Graph& graph, const AllAttention& attention, std::string_v
   });
 }
 
-/// Collect expressions that must be 0 for a defined whole run: where the frames of two inputs meet,
-/// or where frames are split, no frame may be left over. A stream cannot know in advance that a
-/// single frame is broadcast instead.
+/// Collect expressions that must be 0 for a defined whole run: where frames of two inputs are
+/// combined, or where frames are split, no frame may be left over. A stream cannot know in advance
+/// that a single frame is broadcast instead.
 void add_equal_lengths(const Graph& graph, const Nodes& nodes, std::string_view symbol,
                        std::vector<Dim>* out) {
   const auto add = [&](const Dim& a, const Dim& b) {
@@ -303,8 +303,8 @@ Result<bool> grows(const Dim& dim, std::string_view symbol) {
   return all.growth() > 0 && least && *least >= 0;
 }
 
-/// Return the index after the last node with the symbol in an attribute, or that turns a length
-/// into data.
+/// Return the index after the last node that has the symbol in an attribute or turns a length into
+/// data.
 size_t last_written(const Graph& graph, std::string_view symbol) {
   for (size_t i = graph.nodes.size(); i > 0; --i) {
     const Node& node = graph.nodes[i - 1];

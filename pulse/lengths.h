@@ -31,7 +31,7 @@ std::vector<Dim> asserted_of(const Graph& graph, const std::vector<Dim>& needed,
                              std::string_view symbol, const AllAttention& attention = {});
 
 /// List expressions in the stream symbol that are negative at lengths for which a whole run of the
-/// original model fails, because a wire has another number of frames than a downstream attribute
+/// original model fails: there a wire has another number of frames than a downstream attribute
 /// assumes.
 std::vector<Dim> asserted_as_written(const Graph& graph, std::string_view symbol);
 
@@ -40,8 +40,8 @@ std::vector<Dim> asserted_as_written(const Graph& graph, std::string_view symbol
 std::vector<Dim> lengths_from_nothing(const Graph& graph, std::vector<Dim> lengths,
                                       std::string_view symbol, const AllAttention& attention = {});
 
-/// Return the scope of the graph with the assumption that the stream is as long as every slice with
-/// a constant end, such as `x[:50]`, requires.
+/// Return the scope of the graph with a further assumption: the stream is long enough for every
+/// slice with a constant end, such as `x[:50]`.
 SymbolScope scope_of_taken_lengths(const Graph& graph, const AllAttention& attention);
 
 /// Return the longest stream for which no expression is negative; nothing if streams may be of any

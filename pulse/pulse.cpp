@@ -16,15 +16,15 @@
 namespace rill::pulse {
 namespace {
 
-/// The part of the time that the first run over the nodes takes; another one may follow.
+/// The share of the progress that the first pass over the nodes gets; a second pass may follow.
 constexpr double kFirstRun = 0.6;
 
 std::vector<int64_t> all_read(const Ready& ready) {
   return std::vector<int64_t>(ready.whole.nodes.size(), 0);
 }
 
-/// Tries the multiples that refusals require, starting at a pulse: each refusal names the multiple
-/// for its node.
+/// Find a legal pulse: start at `unit`; while a node refuses the pulse, continue with the multiple
+/// that its refusal requires.
 Result<int64_t> unit_of(const Ready& ready, Options options, int64_t unit) {
   constexpr int kTries = 64;
   Status refusal;
@@ -58,7 +58,7 @@ Result<Graph> pulse_ready(const Ready& ready, const Options& options, Report* re
   };
   auto pulsed = run(&pulsifier, 0, kFirstRun);
   if (pulsed.ok()) {
-    // The reads of frames are known after every node was pulsed.
+    // Only now, with every node pulsed, is it known which frames are never read.
     auto unread = pulsifier.unread();
     if (!unread) return pulsed;
     Pulsifier again(ready, options, *std::move(unread));
@@ -81,8 +81,9 @@ int64_t delays_of(const Graph& pulsed) {
   return sum;
 }
 
-/// Pulse with constant keys before the stream, if the first attempt was refused or is later. Not
-/// inlined, so that the first attempt at deep graphs has a small stack.
+/// Pulse with constant keys joined before the stream. Return that result if `first` was refused or
+/// has larger delays; else `first`. Not inlined, to keep the stack of the first attempt small for
+/// deep graphs.
 [[gnu::noinline]] Result<Graph> pulse_front_keys(const Ready& ready, const Options& options,
                                                  Report* report, Result<Graph> first) {
   RILL_ASSIGN(const auto joined, with_front_keys(ready, options, !first.ok()));
@@ -99,7 +100,7 @@ Result<Graph> pulse_nodes(const Graph& graph, const Options& options, Report* re
   return pulse_front_keys(ready, options, report, pulse_ready(ready, options, report));
 }
 
-/// As above, with extents that are never negative.
+/// As above, with negative extents clamped to 0.
 Result<Graph> pulse_empty_extents(const Graph& graph, const Options& options, Report* report) {
   RILL_ASSIGN(Ready ready, ready_for_pulses(graph, options));
   RILL_TRY(clamp_empty_extents(&ready));
@@ -127,8 +128,8 @@ auto for_some_streams_at_least(const Graph& graph, const Options& options, const
   return refused;
 }
 
-/// Count the frames that a whole run of the given model gives without input: the pulsed graph knows
-/// streams of a frame or more only.
+/// Correct the output lengths for an empty stream to those of a whole run: the pulsed graph
+/// describes only streams of a frame or more.
 void take_frames_of_nothing(const Graph& graph, std::string_view symbol, Streaming* streaming) {
   std::vector<Dim> lengths;
   for (const StreamingOutput& output : streaming->outputs) {

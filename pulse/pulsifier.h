@@ -27,12 +27,12 @@ class Pulsifier {
   Result<Graph> run(Report* report);
   /// Return the unit of pulses that refusals require; 1 if none did.
   int64_t unit() const { return builder_.unit(); }
-  /// After a run: for each node, the number of first frames without a reader, if that reduces a
-  /// delay.
+  /// Return, after a run, the number of leading frames without a reader for each node; nothing if
+  /// that cannot reduce a delay.
   std::optional<std::vector<int64_t>> unread() const;
 
  private:
-  /// Return the inputs of a node that are known only at the end of the stream.
+  /// The inputs of a node that are known only at the end of the stream.
   struct AtEnd {
     const KnownWire* last = nullptr;  ///< the last of these inputs
     std::optional<Dim> after;

@@ -13,13 +13,12 @@ namespace rill::pulse {
 /// Return whether the remedy of a refusal is another pulse.
 bool wants_another_pulse(const Error& refusal);
 
-/// Find the only length of a stream, above 1, at which the extents of a node fit, as those of
-/// broadcast(40, S) do at 40. Nothing if they fit at large lengths, or at every length up to some
-/// limit.
+/// Find the only length above 1 at which the extents of a node fit, such as 40 for broadcast(40,
+/// S). Nothing if they fit at large lengths, or at every length up to some limit.
 std::optional<int64_t> only_length(const Facts& facts, std::string_view symbol);
 
-/// Return the least length S such that, for all lengths from S, an expression has a form of a few
-/// terms, for an assertion. 16 if there is none.
+/// Return the least N for which the assertion S >= N gives an expression a form of a few terms. If
+/// there is none, return at least 16.
 int64_t shortest_regular(const Dim& dim, const std::string& symbol);
 
 /// Make the refusal of a graph without an input that has the symbol.

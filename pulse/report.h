@@ -10,7 +10,7 @@ namespace rill::pulse {
 /// How to pulse a graph.
 struct Options {
   std::string symbol{kDefaultStreamSymbol};
-  Dim pulse = 1;                 ///< frames per step, replaces the symbol
+  Dim pulse = 1;                 ///< frames per step; replaces the symbol
   bool backward_chunks = false;  ///< let backward loops take each pulse for its own future
 };
 
@@ -43,7 +43,7 @@ struct Report {
   std::vector<Stream> inputs;
   std::vector<Stream> outputs;
   std::vector<Wire> wires;                  ///< all that stream, in the order of the whole graph
-  std::vector<std::string> approximations;  ///< approximations that the options allow by name
+  std::vector<std::string> approximations;  ///< deviations that the options allow
 };
 
 }  // namespace rill::pulse

@@ -43,7 +43,7 @@ void add_meetings(const Dim& dim, std::vector<Dim>* out) {
 /// Enumerates the lengths at which expressions may change their sign.
 class Changes {
  public:
-  /// Return false if the changes cannot be computed.
+  /// Add an expression. Return false if its changes cannot be computed.
   bool add(const Dim& dim, std::string_view symbol) {
     auto sign = DimPattern::of(ge(dim, Dim(0)), symbol);
     if (!sign.ok()) return false;

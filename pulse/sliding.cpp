@@ -25,7 +25,7 @@ namespace rill::pulse {
 namespace {
 
 constexpr char kProperty[] = "rill.window";
-/// Sizes of the windows to try before proposing them.
+/// Limits of the window that is tried before a refusal proposes windows.
 constexpr int64_t kMostUnit = int64_t{1} << 16;
 constexpr int64_t kTriedFrames = 24;
 
@@ -73,7 +73,8 @@ class Slider {
   Streaming streaming_;
 };
 
-/// Append the frames of the window before each step of an input of `each` frames per symbol.
+/// Prepend the earlier frames of the window to each step of an input with `each` frames per unit of
+/// the symbol.
 Result<OutletId> Slider::whole_window(OutletId source, int axis, int64_t each) {
   const Fact fact = out_.fact(source);
   const StreamFact frames{axis, Dim(each) * Dim::symbol(symbol_), 0, nullptr};
@@ -81,7 +82,7 @@ Result<OutletId> Slider::whole_window(OutletId source, int axis, int64_t each) {
   auto delay = draft_op<ops::Delay>();
   delay->axis = axis;
   delay->overlap = (window_.left + window_.right) * each;
-  // The zero point may be another byte.
+  // The number 0 is the zero point, whose byte may not be 0.
   if (is_quantised(fact.dtype)) delay->pad_value = mask->value;
   const std::string name = out_.node(source.node).name;
   RILL_ASSIGN(source, add1(name + "_ended", std::move(mask), source));

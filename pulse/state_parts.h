@@ -34,7 +34,7 @@ std::optional<StatePart> parse_state_part(std::string_view text);
 /// A source of feedback: the name of an output or a part of it, then maybe `.transpose(1,0)`.
 struct StateSource {
   std::string name;
-  std::vector<int64_t> order;  ///< axis i of the state is axis order[i] of the output; maybe empty
+  std::vector<int64_t> order;  ///< axis i of the state is axis order[i] of the output; or empty
 };
 StateSource parse_state_source(std::string_view text);
 
@@ -45,7 +45,7 @@ Result<std::vector<Dim>> reordered(const Fact& fact, const std::vector<int64_t>&
 /// The conversion of an output to the state of an input with another shape: a transposition, then a
 /// reshape.
 struct StateShape {
-  std::vector<int64_t> order;  ///< empty if it stays
+  std::vector<int64_t> order;  ///< empty if the order stays
   bool reshapes = false;
 };
 /// Find the unique conversion of one shape to another: axes of extent 1 may appear or disappear,

@@ -33,10 +33,11 @@ Result<std::map<OutletId, OutletId>> append(const Graph& from, std::map<OutletId
 
 /// Return the loop operand for an input of the model; -1 if there is none.
 int operand_of(const Graph& graph, int loop, OutletId source);
-/// Return the loop result for an output of the model; -1 if it has none, or not exactly.
+/// Return the loop result that is an output of the model, unchanged; -1 if there is none.
 int slot_of(const Graph& graph, int loop, size_t output);
 
-/// A change of the loop: an input becomes a state fed by a result of the loop, or several inputs.
+/// A change of the loop: an input becomes a state fed by a result of the loop, or is split into
+/// several inputs.
 struct LoopChange {
   OpPtr loop;  ///< the new one
   int at = 0;  ///< the node of the old one
@@ -45,7 +46,7 @@ struct LoopChange {
   std::vector<std::pair<std::string, Fact>> sources;  ///< in place of the input; none for a state
   TensorPtr first;                                    ///< value of the state; null: zeros
   size_t out = kNone;                                 ///< the output that becomes the state
-  int slot = -1;                                      ///< its result of the loop
+  int slot = -1;                                      ///< the loop result of that output
 };
 Result<Graph> with_loop(const Graph& looped, const LoopChange& change);
 

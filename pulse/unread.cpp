@@ -9,7 +9,7 @@
 namespace rill::pulse {
 namespace {
 
-/// Keeps products with strides far from overflow.
+/// A bound on frame numbers, so that their products with strides stay far from overflow.
 constexpr int64_t kMost = int64_t{1} << 31;
 
 /// Return the first input frame that is read for output frames >= `frame`.

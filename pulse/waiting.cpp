@@ -143,7 +143,7 @@ Result<OutletId> Builder::lay_waiting(const Waiting& waiting, int64_t out_delay,
   return add1("laid", make_op<ops::Concat>(axis), {kept, fresh});
 }
 
-/// The inputs of the current node, if they meet later than they arrive.
+/// Return the inputs of the current node, if they are aligned later than they arrive.
 std::optional<Builder::Waiting> Builder::meeting_parts(int64_t latest) {
   Waiting out;
   out.delay = INT64_MIN;
@@ -185,7 +185,8 @@ std::optional<Builder::Waiting> Builder::meeting_parts(int64_t latest) {
   return out;
 }
 
-/// Return whether an op treats an additional frame alike.
+/// Return whether an op without state gives one more frame if its inputs have one more, or one more
+/// stride of a window.
 bool Builder::works_on_any_count(const Waiting& waiting, const Node& made) const {
   if (node().op->with_symbol(symbol(), Dim(1)) || made.op->with_symbol(symbol(), Dim(1))) {
     return false;
@@ -272,8 +273,8 @@ Result<std::optional<OutletId>> Builder::laid_window(OutletId wire, StreamFact* 
   return std::optional(out);
 }
 
-/// Lay frames out for a window with its padding. `history`: earlier frames; the windows of a pulse
-/// see the kernel's part of them, and `shown` more.
+/// Lay frames out for a window with its padding. `history`: the earlier frames to keep. Of these,
+/// the windows of a pulse see those under the kernel, and `shown` more.
 Result<OutletId> Builder::lay_for(const Source& source, const StreamWindow& window,
                                   int64_t laid_delay, int64_t history, int64_t shown) {
   shown = std::min(history, std::max<int64_t>(0, window.kernel - window.stride) + shown);
@@ -318,7 +319,7 @@ void Builder::note_windows(const Source& source, const StreamWindow& window, con
   out.rising = true;
   const int64_t settled = std::max<int64_t>(0, settled_of(source));
   out.settled = (settled + window.stride - 1) / window.stride;
-  // If more frames than the known ones wait, such as padding before them.
+  // More frames than the known ones may wait, such as padding before them.
   for (int64_t n = 0; n + out.delay < 0; ++n) {
     const auto slot = static_cast<size_t>(n);
     out.known.resize(std::max(out.known.size(), slot + 1));

@@ -33,7 +33,8 @@ Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream, in
   return least_ahead(wire, stream, unit, false);
 }
 
-/// `late`: streams of whole pulses announce their end after the last step.
+/// As the public overloads. `late`: whether streams of whole pulses announce their end after the
+/// last step.
 Result<int64_t> Builder::least_ahead(OutletId wire, const StreamFact& stream, int64_t unit,
                                      bool late) const {
   RILL_ASSIGN(const int64_t frames_per_pulse, pulse_of(wire, stream.axis));

@@ -42,7 +42,8 @@ class Shift final : public SomeFields {
   }
 
  private:
-  /// "mk,kn->mn" with a new letter prepended to the batched operands and the result.
+  /// Return an expression such as "mk,kn->mn" with a new letter prepended to the batched operands
+  /// and to the result.
   std::string batched_expr(const std::string& expr) const {
     char letter = 'a';
     while (expr.find(letter) != std::string::npos && letter < 'z') ++letter;

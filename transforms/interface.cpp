@@ -23,8 +23,8 @@ Result<int> source_named(const Graph& graph, std::string_view name) {
       .hint("The facts of other nodes follow from those of the inputs");
 }
 
-/// Return the position of a wire among the inputs of a pulsed graph, which only describes the
-/// streaming of inputs.
+/// Return the index of a wire among the inputs of a pulsed graph, which does not describe how its
+/// other wires stream. Errors: kPulse for those.
 Result<size_t> input_at(const Graph& graph, OutletId wire) {
   const auto it = find(graph.inputs, wire);
   if (it != graph.inputs.end()) return static_cast<size_t>(it - graph.inputs.begin());

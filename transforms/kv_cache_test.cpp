@@ -11,7 +11,7 @@ constexpr const char* kTwoCaches =
     "keys = concat([k_past, x], axis = 1); values = concat([v_past, x], axis = 1);"
     "fixed = concat([table, x], axis = 1); y = x * 2.0; z = keys + 1.0;";
 
-TEST(KvCaches, ComeLastAndAreCalledAfterTheirInputs) {
+TEST(KvCaches, ComeLastAndAreNamedAfterTheirInputs) {
   const Graph graph = graph_of(
       {{"k_past", "1, P, 4"}, {"x", "1, S, 4"}, {"v_past", "1, P, 4"}, {"table", "1, 3, 4"}},
       kTwoCaches, "keys, y, values, z, fixed");

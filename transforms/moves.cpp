@@ -44,7 +44,7 @@ std::string expr_of(const std::vector<std::string>& operands, const std::string&
   return join(operands, ",") + "->" + result;
 }
 
-/// A matmul reads its operands in any order of their axes.
+/// Let a matmul read its operands without transpositions: it takes any order of their axes.
 Status into_product(const ops::EinSum& op, Rewrite& rewrite) {
   if (op.has_bias || op.has_residual) return {};
   std::vector<std::string> letters;

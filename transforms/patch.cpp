@@ -41,7 +41,7 @@ class Patch {
   }
   Result<Graph> build() {
     for (const auto& [from, to] : shunts_) {
-      // The statements themselves read the old wire.
+      // The new statements keep reading the old wire.
       for (size_t id = 0; id < graph_.nodes.size(); ++id) {
         for (OutletId& input : edited_.nodes[id].inputs) {
           if (input == from) input = to;

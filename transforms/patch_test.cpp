@@ -19,7 +19,7 @@ Result<Graph> patched_with(const Graph& graph, std::string_view body,
 
 Graph chain() { return graph_of({{"x", "2"}}, "a = x + 1.0; b = a * 3.0; y = b - 2.0;"); }
 
-TEST(Patch, ReplacesAWireForAllThatReadsIt) {
+TEST(Patch, ReplacesAWireForAllReaders) {
   const auto graph = patched_with(chain(), "a = x * x;");
   ASSERT_TRUE(graph.ok()) << graph.error().to_string();
   const auto out = run(*graph, {f32({2}, {2, 3})});
@@ -44,7 +44,7 @@ TEST(Patch, GivesNewOutputs) {
   ops::test::expect_same((*out)[1], f32({2}, {9, 36}));
 }
 
-TEST(Patch, OfAnInputLeavesItThereUnused) {
+TEST(Patch, OfAnInputKeepsTheInput) {
   const Graph graph = graph_of({{"x", "1, S"}, {"length", "1", "i64"}},
                                "n = tract_core_cast(length, to = 'f32'); y = x * n;");
   const auto fixed = patched_with(graph, "length = tract_core_shape_of(x)[1];");

@@ -11,7 +11,7 @@ namespace {
 using ops::test::f32;
 using ops::test::run;
 
-/// A leaky sum s' = s / 2 + x, which starts at 1.
+/// Return a leaky sum s' = s / 2 + x, which starts at 1.
 Graph leaky(std::string_view frames, int skip) {
   const auto loaded = ops::test::load_text(
       str_cat("version 1.0; extension tract_registry tract_core;\n"

@@ -70,7 +70,7 @@ rill_status make(rill_plan* plan, const rill_audio_opts* opts, Handle** out) {
 #endif
 }
 
-/// Errors: RILL_E_ARG, RILL_E_ABI.
+/// Convert a block of the C interface. Errors: RILL_E_ARG, RILL_E_ABI.
 template <class Sound>
 rill_status read(const rill_sound* from, Sound* to) {
   if (!from) return RILL_E_ARG;

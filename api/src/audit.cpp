@@ -57,8 +57,7 @@ rill_status rill_model_audit(const rill_model* whole, const rill_model* pulsed,
 #ifdef RILL_WITHOUT_AUDIT
   (void)opts, (void)report;
   return refuse(RILL_E_UNSUPPORTED,
-                "rill_model_audit: this build does not audit models; RILL_AUDIT=ON makes one that "
-                "does");
+                "rill_model_audit: this build cannot audit models; build rill with RILL_AUDIT=ON");
 #else
   if (opts) {
     const rill_status known = rill::api::check_size(opts, "rill_audit_opts");

@@ -21,7 +21,7 @@ Result<Graph> load_any(const char* path, const nnef::LoadOptions& options, const
 Result<Graph> load_any(std::span<const std::byte> bytes, const nnef::LoadOptions& options,
                        const char* constants);
 
-/// Errors: kArg for a compiled model, which must be opened as a plan.
+/// Refuse a compiled model, which must be opened as a plan. Errors: kArg.
 Status no_plan_file(const char* path);
 Status no_plan_file(std::span<const std::byte> bytes);
 

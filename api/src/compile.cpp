@@ -61,7 +61,7 @@ void report_to(const rill::WeightChoice& choice, const rill_compile_opts& opts) 
 }
 
 Status compiled(const rill::Graph& graph, const rill_compile_opts& opts, const char* path) {
-  // Preparing takes most of the time; writing the file takes the rest.
+  // The share of the progress that preparing gets; writing the file gets the rest.
   constexpr double kPreparing = 0.6;
   const rill::ProgressStage stage(rill::Stage::kCompile);
   RILL_ASSIGN(rill::WeightChoice choice, choice_of(opts));
@@ -114,8 +114,8 @@ rill_status rill_compile(const rill_model* model, const rill_compile_opts* opts,
   }
 #ifdef RILL_WITHOUT_PLAN_FILES
   return refuse(RILL_E_UNSUPPORTED,
-                "rill_compile: this build does not write plan files; RILL_PLAN_FILES=ON makes one "
-                "that does");
+                "rill_compile: this build cannot write plan files; build rill with "
+                "RILL_PLAN_FILES=ON");
 #else
   return rill::api::guarded_with_progress("rill_compile", [&] {
     const Status status = compiled(model->graph, opts ? *opts : rill_compile_opts{}, path);

@@ -41,11 +41,11 @@ class LastErrors {
     has_key_ = false;
   }
 
-  /// Null if this thread had no failure.
+  /// Return the failure of this thread; null if there was none.
   const LastError* find() const noexcept {
     return has_key_ ? static_cast<const LastError*>(pthread_getspecific(key_)) : nullptr;
   }
-  /// Null if memory runs out.
+  /// Return memory for the failure of this thread; null if memory runs out.
   LastError* take() noexcept {
     if (!has_key_) return nullptr;
     if (void* const own = pthread_getspecific(key_)) return static_cast<LastError*>(own);

@@ -51,7 +51,7 @@ Result<Constants> parse_constants(const char* text) {
   return out;
 }
 
-/// The loader reports a missing file.
+/// Return whether a path exists; if not, the loader reports that.
 bool is_there(const std::string& path) {
   system::Info info;
   return system::stat_target(path, &info);

@@ -9,8 +9,8 @@
 
 namespace rill::api {
 
-/// Sets rounding to nearest without traps, and restores the thread's mode when destroyed, so that
-/// folded and packed weights do not depend on that mode.
+/// Sets rounding to nearest without traps, and restores the thread's mode when destroyed. Folded
+/// and packed weights thus do not depend on that mode.
 class DefaultFloats {
  public:
   DefaultFloats() noexcept {

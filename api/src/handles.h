@@ -65,8 +65,8 @@ struct rill_plan {
   int stream_input = -1;             ///< the one that counts the stream symbol
   int64_t io_bytes = 0;
   int64_t weight_bytes = 0;
-  /// For each output, the steps of its tail plus 2; 0 until computed, on request, because that can
-  /// take longer than opening the plan.
+  /// For each output, the steps of its tail plus 2, or 0 until that is known. They are computed on
+  /// request, because that can take longer than opening the plan.
   mutable std::vector<std::atomic<int64_t>> tails;
 
   bool streams() const { return stream_input >= 0; }

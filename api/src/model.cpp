@@ -100,7 +100,7 @@ Result<Graph> simplified(Result<Graph> graph) {
 
 namespace {
 
-/// The part of the time that loading and pulsing take; simplifying the graph takes the rest.
+/// The share of the progress that loading or pulsing gets; simplifying the graph gets the rest.
 constexpr double kMostWork = 0.9;
 
 /// Load a model and simplify it.
@@ -177,7 +177,7 @@ Status check_symbols(const rill_model& model, const std::vector<std::string>& na
   return {};
 }
 
-/// Refuse a value that violates an assertion, which would otherwise be dropped silently.
+/// Refuse a value that violates an assertion: the assertion would otherwise be dropped silently.
 Status check_assertions(const Graph& graph, const std::string& symbol, const Dim& by) {
   for (const auto& assertion : graph.scope.assertions()) {
     for (const Dim& fact : assertion.non_negative) {
@@ -357,7 +357,7 @@ rill_status rill_save(const rill_model* model, const char* path) {
   if (!path || !*path) return refuse(RILL_E_ARG, "rill_save: no path");
 #ifdef RILL_WITHOUT_SAVE
   return refuse(RILL_E_UNSUPPORTED,
-                "rill_save: this build does not write models; RILL_SAVE=ON makes one that does");
+                "rill_save: this build cannot write models; build rill with RILL_SAVE=ON");
 #else
   return guarded("rill_save", [&] {
     rill::nnef::SaveOptions options;

@@ -47,7 +47,7 @@ struct NpyHeader {
   std::vector<int64_t> shape;
 };
 
-/// Read the dictionary of a header: a Python literal with the keys descr, fortran_order and shape.
+/// Reads the dictionary of a header: a Python literal with the keys descr, fortran_order and shape.
 class HeaderReader {
  public:
   explicit HeaderReader(std::string_view text) : text_(text) {}

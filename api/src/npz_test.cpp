@@ -28,7 +28,7 @@ Bytes bytes_of(std::string_view text) {
   return out;
 }
 
-/// A version 1 file: header as given, then `payload` bytes counting up from 1.
+/// Return a version 1 file: the given header, then `payload` bytes counting up from 1.
 Bytes npy(const std::string& header, size_t payload, char version = 1) {
   std::string text = std::string("\x93NUMPY") + version + '\0';
   text += static_cast<char>(header.size() & 0xFF);
@@ -227,7 +227,7 @@ TEST(Npz, RefusesBadHeaders) {
   EXPECT_EQ(code_of(npy(header("<f4", "(2,)"), 8, 0)), Code::kParse);
 }
 
-TEST(Npz, TypesThatAreNoNumbersAreUnsupported) {
+TEST(Npz, NonNumericTypesAreUnsupported) {
   for (const char* descr : {"|S5", "<U5", "|O", "<M8[ns]", "<f16", "", "<", "f", "<c4", "<x4"}) {
     EXPECT_EQ(code_of(npy(header(descr, "(1,)"), 16)), Code::kUnsupported) << descr;
   }

@@ -63,7 +63,7 @@ void rill::api::describe(rill_plan* handle) {
 
 namespace {
 
-/// `flush_steps` of an output, found once.
+/// Return `flush_steps` of an output, computed once.
 int64_t tail_of(const rill_plan& handle, size_t output) {
   if (!handle.streams()) return 0;
   std::atomic<int64_t>& kept = handle.tails[output];

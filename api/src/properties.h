@@ -8,7 +8,7 @@
 
 namespace rill::api {
 
-/// Return a property in the form of rill.h.
+/// A property in the form of rill.h.
 struct PropertyText {
   explicit PropertyText(Property property);
   void fill(rill_property* to) const;
@@ -21,10 +21,10 @@ using Properties = std::vector<std::unique_ptr<const PropertyText>>;
 
 Properties properties_of(std::vector<Property> all);
 
-/// Errors: RILL_E_ABI, RILL_E_ARG.
+/// Fill in the property at `index`. Errors: RILL_E_ABI, RILL_E_ARG.
 rill_status property_at(const char* function, const Properties& all, size_t index,
                         rill_property* property);
-/// Errors: as above.
+/// Fill in the property of that key. Errors: as above.
 rill_status property_find(const char* function, const Properties& all, const char* key,
                           rill_property* property);
 

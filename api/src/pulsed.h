@@ -19,7 +19,7 @@ struct PulsedModel {
   std::vector<pulse::Choice> choices;  ///< the candidates of "auto"
 };
 
-/// Errors: those of `rill_model_pulse`.
+/// Pulse a model. Errors: those of `rill_model_pulse`.
 Result<PulsedModel> pulse_model(const rill_model& model, const std::string& symbol,
                                 std::string_view pulse);
 

@@ -90,7 +90,7 @@ rill_status check_session_step(const char* function, const rill_session_step& st
 rill_status announce_end(const rill_session_step& step) {
   if (step.kind != RILL_STEP_PARTIAL) return RILL_OK;
   rill_session* session = step.session;
-  // The length counts frames of the input, which has several per unit of the stream symbol.
+  // The length counts frames of the input, which may have several per unit of the stream symbol.
   const int64_t pulse = session->plan->input_pulse();
   const int64_t symbol_pulse = session->plan->plan->stream_pulse;
   const int64_t length = session->session->position(pulse) + step.valid_frames;

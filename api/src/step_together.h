@@ -8,7 +8,8 @@ namespace rill::api {
 /// Check whether a step is allowed now.
 rill_status check_session_step(const char* function,
                                const rill_session_step& step) RILL_NONBLOCKING;
-/// Announce the end of a stream whose step is its last: kShape if the model has no output then.
+/// Announce the end of a stream before its last step. Errors: RILL_E_SHAPE if the model is not
+/// defined for that length.
 rill_status announce_end(const rill_session_step& step) RILL_NONBLOCKING;
 void take_end_back(const rill_session_step& step) RILL_NONBLOCKING;
 /// Record the call, and return whether there is a step to run.

@@ -27,7 +27,7 @@ rill_status check_call(const char* function, Call call, const rill_session* sess
   return check_state(function, call, *session);
 }
 
-/// Shared by rill_push and rill_pull.
+/// Check a call of rill_push or rill_pull.
 rill_status check_move(const char* function, Call call, rill_session* session, size_t index,
                        const rill_view* frames, int64_t* moved) {
   const rill_status now = check_call(function, call, session);

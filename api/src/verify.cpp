@@ -268,7 +268,7 @@ rill_status rill_check(const rill_model* whole, const rill_view* inputs, size_t 
 #ifdef RILL_WITHOUT_AUDIT
   (void)inputs, (void)input_count, (void)opts, (void)report;
   return refuse(RILL_E_UNSUPPORTED,
-                "rill_check: this build does not check models; RILL_AUDIT=ON makes one that does");
+                "rill_check: this build cannot check models; build rill with RILL_AUDIT=ON");
 #else
   if (!whole->stream_symbol.empty()) {
     return refuse(RILL_E_STATE, "rill_check: the model is pulsed: check a clone of it from before");
@@ -302,8 +302,7 @@ rill_status rill_inspect(const rill_model* whole, const char* symbol, const char
 #ifdef RILL_WITHOUT_AUDIT
   (void)symbol, (void)opts, (void)report;
   return refuse(RILL_E_UNSUPPORTED,
-                "rill_inspect: this build does not inspect models; RILL_AUDIT=ON makes one that "
-                "does");
+                "rill_inspect: this build cannot inspect models; build rill with RILL_AUDIT=ON");
 #else
   if (!whole->stream_symbol.empty()) {
     return refuse(RILL_E_STATE,

@@ -14,7 +14,7 @@
 namespace rill::cli {
 namespace {
 
-// An overflowed stack has no space for the handler's frame.
+// A stack for the crash handler: an overflowed stack has no space for its frame.
 constexpr size_t kStackBytes = size_t{1} << 16;
 alignas(16) char spare_stack[kStackBytes];
 void (*crash_handler)(const char* what) = nullptr;

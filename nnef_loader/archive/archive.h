@@ -25,7 +25,7 @@ struct Entry {
 struct LoadLimits {
   int64_t max_expanded_bytes = int64_t{4} << 30;  ///< all entries together; the file itself too
   int64_t max_ratio = 2000;  ///< expanded bytes per byte of file; deflate reaches 1032
-  int64_t ratio_slack_bytes = int64_t{64} << 20;  ///< expanded bytes without that limit
+  int64_t ratio_slack_bytes = int64_t{64} << 20;  ///< expanded bytes that are exempt from max_ratio
   int64_t max_entries = 100000;
   int max_folder_depth = 32;
   int64_t max_text_bytes = int64_t{16} << 20;  ///< of graph.nnef, and of graph.quant

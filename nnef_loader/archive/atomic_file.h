@@ -12,7 +12,8 @@ namespace rill::nnef {
 /// `commit`; without a commit, the destructor removes the temporary sibling.
 class AtomicFile {
  public:
-  /// Errors: kIo; kArg if the path is a folder.
+  /// Open a temporary sibling of the path, or the path itself if it is a device or a pipe. Errors:
+  /// kIo; kArg if the path is a folder.
   static Result<AtomicFile> create(const std::string& path);
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;

@@ -31,15 +31,16 @@ class Budget {
     limit_ = most_by_ratio < limits.max_expanded_bytes ? "max_ratio" : "max_expanded_bytes";
   }
 
-  /// Return the most bytes that `take` would still grant.
+  /// Return the maximum number of bytes that `take` would still grant.
   int64_t left() const { return most_ - taken_; }
-  /// Return how many bytes may be reserved in advance by an unverified header.
+  /// Return how many of the bytes that an unverified header claims may be reserved in advance.
   int64_t trusted(int64_t claimed) const {
     const int64_t plausible = std::min(file_bytes_, most_ / 16) * 16;
     return std::clamp<int64_t>(claimed, 0, std::min(plausible, left()));
   }
 
-  /// Errors: kParse beyond the budget; kState if the function that receives progress cancels.
+  /// Take bytes of the budget. Errors: kParse beyond the budget; kState if the function that
+  /// receives progress cancels.
   Status take(int64_t bytes) {
     RILL_TRY(progress(0));
     if (bytes > left()) return refuse(checked_add(taken_, bytes));

@@ -19,7 +19,7 @@ struct ZlibState {
 namespace {
 
 constexpr size_t kPieceBytes = size_t{64} << 10;
-/// zlib counts bytes in unsigned ints.
+/// The maximum number of bytes per call: zlib counts them in unsigned ints.
 constexpr size_t kMostAtOnce = std::numeric_limits<uInt>::max();
 
 voidpf take_memory(voidpf /*client*/, uInt items, uInt size) {
@@ -34,7 +34,7 @@ std::unique_ptr<ZlibState> make_state() {
   return state;
 }
 
-/// The code for zlib's window size and container format.
+/// Return zlib's code for window size and container format.
 int window_bits(Wrapping wrapping) {
   constexpr int kGzipToo = 16;
   return wrapping == Wrapping::kGzip ? MAX_WBITS + kGzipToo : -MAX_WBITS;

@@ -38,7 +38,8 @@ class Inflater {
     size_t made = 0;   ///< bytes of the output
     bool ended = false;
   };
-  /// Errors: kParse for damaged data, checksum or length; kNoMem.
+  /// Inflate from `in` to `out` until one of them, or the member, ends. Errors: kParse for damaged
+  /// data, checksum or length; kNoMem.
   Result<Step> step(std::span<const std::byte> in, std::span<std::byte> out);
   /// Restart for the next member.
   Status restart();

@@ -25,7 +25,7 @@ class FolderReader {
         bytes_left_(limits.max_expanded_bytes),
         map_files_(map_files) {}
 
-  /// Errors: kParse unless the folder is that of a model.
+  /// Refuse a folder that is not that of a model. Errors: kParse.
   Status expect_graph();
   Status read(const std::string& below, int depth,
               const std::function<bool(std::string_view)>* wanted);

@@ -137,7 +137,7 @@ Status TarReader::extension(char type, int64_t size) {
   return {};
 }
 
-/// Records are `LENGTH KEY=VALUE\n`, where the length counts all of it.
+/// Read pax records, `LENGTH KEY=VALUE\n`. The length counts the whole record.
 Status TarReader::records(std::string_view text, bool for_all) {
   const auto wrong = [this] {
     return fail(Code::kParse, "tar is damaged: a pax record is malformed").at(file_, 0);

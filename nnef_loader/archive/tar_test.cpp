@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kBlock = 512;
 
-/// A header as the format defines it, with a matching checksum.
+/// Return a header as the format defines it, with a matching checksum.
 std::string header(const std::string& name, const std::string& size, char type,
                    const std::string& magic = std::string("ustar\0", 6) + "00") {
   std::string block(kBlock, '\0');
@@ -50,7 +50,7 @@ std::string record(const std::string& key, const std::string& value) {
   return std::to_string(length) + rest;
 }
 
-/// The entries, or the message of the error.
+/// Return the entries, or the message of the error.
 std::string read(const std::string& tar) {
   const auto entries = read_archive_memory(bytes_of(tar), "x");
   return entries.ok() ? listing(*entries) : entries.error().message;
@@ -115,7 +115,7 @@ TEST(Tar, EntriesThatReadersInterpretDifferentlyAreRefused) {
   EXPECT_EQ(read(member("g", record("comment", "c"), 'g') + member("n", "x") + kEnd), "n=x;");
 }
 
-TEST(Tar, NumbersThatAreNoneAreErrors) {
+TEST(Tar, InvalidNumbersAreErrors) {
   const std::string bad = "tar is damaged: entry \"n\" has no valid size";
   EXPECT_EQ(read(header("n", "0000000009 ", '0') + kEnd), bad);
   EXPECT_EQ(read(header("n", "-0000000001", '0') + kEnd), bad);
@@ -143,7 +143,7 @@ TEST(Tar, MalformedPaxRecordsAreErrors) {
   }
 }
 
-TEST(Tar, NamesThatAreNoneAreErrors) {
+TEST(Tar, InvalidNamesAreErrors) {
   const std::string bad = "an entry has no name, or one that is not UTF-8";
   EXPECT_EQ(read(member("", "x") + kEnd), bad);
   EXPECT_EQ(read(member("\xFF", "x") + kEnd), bad);
@@ -197,7 +197,7 @@ TEST(Tar, AllOfATarIsReadForAnyClaimedMemory) {
 
 using TarFile = InFolder;
 
-/// A tgz of one entry, as `write_archive` makes it.
+/// Return a tgz of one entry, as `write_archive` makes it.
 std::string tgz(const InFolder& /*unused*/, const std::string& path, const std::string& body) {
   EXPECT_TRUE(write_archive(path, Container::kTgz, std::vector{entry("a.dat", body)}).ok());
   std::ifstream file(path, std::ios::binary);

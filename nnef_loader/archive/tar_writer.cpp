@@ -48,7 +48,7 @@ Header make_header(std::string_view name, int64_t size, char type) {
   return header;
 }
 
-/// Write blocks, and count them.
+/// Writes blocks, and counts them.
 class TarWriter {
  public:
   explicit TarWriter(OutStream* out) : out_(*out) {}

@@ -31,7 +31,7 @@ inline std::string text_of(const Entry& entry) {
   return {reinterpret_cast<const char*>(entry.bytes.data()), entry.bytes.size()};
 }
 
-/// The entries as `name=text`, one after another.
+/// Return the entries as `name=text`, one after another.
 inline std::string listing(const std::vector<Entry>& entries) {
   std::string out;
   for (const Entry& entry : entries) out += entry.name + "=" + text_of(entry) + ";";
@@ -73,7 +73,7 @@ class InFolder : public ::testing::Test {
     std::ifstream file(folder_ / name, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  /// The names in the folder, sorted, hidden ones too.
+  /// Return the names in the folder, sorted, hidden ones too.
   std::vector<std::string> names() const {
     std::vector<std::string> out;
     for (const auto& item : std::filesystem::directory_iterator(folder_)) {

@@ -75,7 +75,7 @@ bool is_regular(archive_entry* header) {
          archive_entry_symlink(header) == nullptr;
 }
 
-/// Read the entries of an open archive.
+/// Reads the entries of an open archive.
 class Unpacker {
  public:
   Unpacker(archive* a, std::string_view what, const Source& source, Budget* budget, NameRule rule)

@@ -106,7 +106,7 @@ Result<Bytes> ZipReader::read(uint64_t at, uint64_t count) const {
   return bytes;
 }
 
-/// The end record is last, followed by a comment of up to 65535 bytes.
+/// Find the directory by the end record, which is last, except for a comment of up to 65535 bytes.
 Result<Directory> ZipReader::directory() const {
   constexpr uint64_t kMostTail = zip::kEndBytes + 0xFFFF;
   const auto size = static_cast<uint64_t>(source_.size());
@@ -178,7 +178,7 @@ Result<Member> ZipReader::member(Fields* fields) const {
   return member;
 }
 
-/// Only numbers that do not fit are in the extra field, in this order.
+/// Read the numbers of the zip64 extra field: only those that did not fit, in this order.
 Status ZipReader::widen(Member* member, Fields extra) const {
   constexpr uint64_t kElsewhere = 0xFFFFFFFF;
   while (!extra.empty()) {

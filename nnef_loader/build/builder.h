@@ -133,7 +133,7 @@ class Builder {
   }
   std::span<const OpModule* const> modules() const { return modules_; }
   int nesting() const { return nesting_; }
-  /// The current place in graph.nnef.
+  /// Return the current place in graph.nnef.
   Place place() const { return place_; }
   /// Fill in the place where it is unknown.
   Status placed(Status status) const;
@@ -221,7 +221,8 @@ class Builder {
   int64_t assertions_ = 0;
 };
 
-/// The operators that the loader reads itself: `external`, `tract_core_external`, `variable`.
+/// Return the operators that the loader reads itself: `external`, `tract_core_external`,
+/// `variable`.
 const OpModule& source_module();
 
 /// Read `tract_core_properties`. Skip unreadable properties, with a warning. Errors: kParse if they

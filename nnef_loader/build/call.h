@@ -63,11 +63,11 @@ class CallCtx final : public LoadCtx {
 
   Builder& builder() { return builder_; }
   Scope& scope() { return scope_; }
-  /// Return the name for the node of this call, unless it is taken.
+  /// Return the preferred name for the node of this call; it may be taken.
   const std::string& node_name() const { return name_; }
   /// Return the arguments of the call. Each argument that the operator has read holds its value.
   std::vector<CallArgument> evaluated() const;
-  /// Claim that name, or the one with the suffix.
+  /// Claim that name, or that name with the suffix.
   std::string claim_name(std::string_view suffix);
 
  private:

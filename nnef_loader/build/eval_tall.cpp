@@ -13,8 +13,8 @@ struct Part {
   bool creates_symbols = false;
 };
 
-/// Return whether an expression is evaluated as part of its parent: names, literals and lists of
-/// these.
+/// Add an expression as a separate part, unless it is a name, a literal or a list of these: those
+/// are evaluated with their parent.
 void add_part(const RValue& expression, bool creates_symbols, std::vector<Part>* parts) {
   const bool list = expression.as<ArrayExpr>() || expression.as<TupleExpr>();
   if (expression.height > (list ? 2 : 1)) parts->push_back({&expression, creates_symbols});

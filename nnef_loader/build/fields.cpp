@@ -56,7 +56,7 @@ class FieldReader final : public FieldVisitor {
       status = found.take_status();
     }
   }
-  /// `false` leaves an optional argument out.
+  /// Read a constant; `false` omits an optional one.
   Status read_constant(const char* name, bool optional, TensorPtr* value) {
     RILL_ASSIGN(const Value found, call_.value(name));
     if (const bool* truth = found.get<bool>(); optional && truth && !*truth) return {};
@@ -80,11 +80,12 @@ class FieldReader final : public FieldVisitor {
 class FieldSpeller final : public FieldVisitor {
  public:
   explicit FieldSpeller(SaveCtx* ctx) : ctx_(*ctx) {}
-  /// Return the tensor of a field; null if it has none.
+  /// A field with a tensor.
   struct Constant {
     std::string_view name;
     TensorPtr tensor;
   };
+  /// Return the field of that name if it has a tensor, else null.
   const Constant* constant_of(std::string_view name) const {
     const auto at = find_if(constants_, [&](const Constant& each) { return each.name == name; });
     return at == constants_.end() ? nullptr : &*at;
@@ -124,7 +125,7 @@ Status CallCtx::fields(Op& op) {
   return std::move(reader.status);
 }
 
-// An argument without a field would be dropped silently.
+// Refuse an argument without a field, which would otherwise be dropped silently.
 Status CallCtx::all_fields(Op& op) {
   FieldReader reader(this, decl_);
   op.fields(reader);

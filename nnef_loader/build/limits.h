@@ -14,7 +14,7 @@ inline constexpr int kMaxEvalDepth = 36;
 /// The extra levels of a loop, and those of a nested model.
 inline constexpr int kLevelsOfALoop = 10;
 inline constexpr int kLevelsOfAModel = 11;
-/// Every assertion takes part in every proof.
+/// The maximum number of assertions, per symbol: each takes part in every proof.
 inline constexpr int64_t kAssertionsPerSymbol = 16;
 /// The maximum length of generated names, which grow with each level of fragments.
 inline constexpr size_t kMaxStemBytes = 160;

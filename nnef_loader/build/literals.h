@@ -30,8 +30,8 @@ std::optional<std::string> literal_text(const Tensor& tensor);
 /// Return a cast of an expression.
 std::string cast_text(std::string_view text, DType to);
 
-/// Return whether `literal_text` of a constant is a bare literal, which may stand where a wire
-/// does.
+/// Return whether `literal_text` of a constant is a bare literal, which may be used in place of a
+/// wire.
 bool is_bare_literal(const Tensor& tensor);
 
 }  // namespace rill::nnef

@@ -54,7 +54,7 @@ std::vector<std::string> node_texts(const Graph& graph) {
   return texts;
 }
 
-/// The graph with a number for each symbol.
+/// Return the graph with a number for each symbol.
 Graph in_numbers(Graph graph) {
   const std::vector<std::string> symbols = graph.scope.symbols();
   for (const std::string& symbol : symbols) {

@@ -119,7 +119,7 @@ Result<Value> kept(CallCtx& ctx, Graph nested, std::string label, std::vector<Ou
   return Value::of_wires(outs);
 }
 
-/// A nested model is inlined; its states become states of the outer model.
+/// Load a nested model. If inlined, its states become states of the outer model.
 Result<Value> load_submodel(LoadCtx& base) {
   auto& ctx = static_cast<CallCtx&>(base);
   RILL_ASSIGN(const std::vector<OutletId> wires, ctx.wires("input"));

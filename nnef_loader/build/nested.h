@@ -4,7 +4,7 @@
 
 namespace rill::nnef {
 
-/// The operators that read other files of the archive: `tract_core_submodel` and
+/// Return the operators that read other files of the archive: `tract_core_submodel` and
 /// `tract_resource_get`.
 const OpModule& nested_module();
 

@@ -35,7 +35,7 @@ bool is_shared_alias(std::string_view name) {
                      [&](const Alias& alias) { return alias.name == name; });
 }
 
-/// The name in "fragment conv<?>(...": declarations are parsed only when called.
+/// Return the name in "fragment conv<?>(...": declarations are parsed only when called.
 std::string_view declared_name(std::string_view declaration) {
   constexpr std::string_view kKeyword = "fragment ";
   const size_t at = declaration.find(kKeyword);

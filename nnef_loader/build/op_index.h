@@ -29,12 +29,13 @@ class OpIndex {
 
   /// Add the fragments of the document. It must outlive the index.
   void add_document(const Document& document);
-  /// Errors: kUnsupported, with the list of known ones.
+  /// Enable a registry. Errors: kUnsupported, with the list of known ones.
   Status enable(std::string_view registry);
   void enable_all() { registries_ = known_; }
   bool enabled(std::string_view registry) const;
 
-  /// Errors: kUnsupported if there is none, or its registry is not enabled.
+  /// Find a fragment or operator. Errors: kUnsupported if there is none, or its registry is not
+  /// enabled.
   Result<Callee> find(std::string_view name);
   /// As `find`, for the loader itself: ignores which registries are enabled, and never returns a
   /// fragment.

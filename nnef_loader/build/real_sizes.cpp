@@ -221,7 +221,7 @@ void RealSizes::follow_cuts(Target* target, const SizesCall& call) {
   }
 }
 
-/// Return whether the scope assumes of an extent that may be negative that it is at least 0.
+/// Return whether the scope assumes that some extent is at least 0 although it may be negative.
 bool RealSizes::presumes(const SymbolScope& scope) {
   const auto& extents = scope.extents();
   if (extents.empty()) return false;
@@ -440,14 +440,14 @@ RealSizes::FactsPtr RealSizes::as_made(const Node& node, Facts facts) {
   return nullptr;
 }
 
-/// Forget what depends on the scope.
+/// Clear the caches that depend on the scope.
 void RealSizes::forget() {
   clamped_.clear();
   lengths_.clear();
   from_0_.clear();
 }
 
-/// Return an extent, or 0 where it counts below.
+/// Return an extent, or 0 where the counted one is negative.
 Dim RealSizes::at_least_0(const Dim& counted) {
   if (is_length(counted)) return counted;
   const auto [at, fresh] = from_0_.try_emplace(counted.to_string());
@@ -472,7 +472,7 @@ Dim RealSizes::real_extent(const Dim& inferred, const Dim& counted) {
   return clamped_[key] = clamped_extent(inferred, counted);
 }
 
-/// Return an extent that is 0 where the inferred one counts below.
+/// Return an extent that is 0 where the inferred one is negative.
 Dim RealSizes::clamped_extent(const Dim& inferred, const Dim& counted) {
   Dim real = scope_.simplify(inferred);
   if (real.valid() && !is_length(real)) real = scope_.simplify(max(Dim(0), real));

@@ -35,9 +35,9 @@ struct SizesCall {
   std::function<Result<Value>(Target* beside, const std::map<OutletId, OutletId>& moves)> again;
 };
 
-/// The real sizes of a graph under construction, at every value of its symbols. The graph counts
-/// the frames of `x[3:]` as S-3, and those of joined wires as a sum, which streams need; but an
-/// empty slice has 0 frames and not fewer. A number that the loader computes from
+/// The real sizes of a graph under construction, at every value of its symbols. For streams, the
+/// graph counts the frames of `x[3:]` as S-3, and those of joined wires as a sum; but an empty
+/// slice has 0 frames, not fewer. A number that the loader computes from
 /// such a length has a real value next to the counted one. Where a node reads the number, the scope
 /// records both, and sizes at which they differ are refused.
 class RealSizes {

@@ -27,7 +27,7 @@ namespace {
 constexpr std::string_view kWriterKey = "tract_nnef_ser_version";
 constexpr std::string_view kFormatKey = "tract_nnef_format_version";
 
-/// Return whether an assertion only mentions symbols that still exist, and record them.
+/// Return whether an assertion mentions a symbol that still exists; if so, record all its symbols.
 bool keeps(const SymbolScope::Assertion& assertion, const std::set<std::string>& live,
            std::set<std::string>* declared) {
   std::vector<std::string> names;

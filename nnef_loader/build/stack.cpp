@@ -48,7 +48,7 @@ struct Kinds {
   bool scalar = false;
   bool truth = false;
   bool text = false;
-  bool computed = false;  ///< a wire is not constant, or they are too large to stack
+  bool computed = false;  ///< a wire is not constant, or constants are too large to stack
   std::vector<DType> wires;
 };
 

@@ -13,13 +13,13 @@ namespace rill::nnef::test {
 /// reshape slice shape_of unstack pair probe scan.
 std::span<const OpModule* const> ops();
 
-/// A `.dat` or text file of an archive.
+/// Return a `.dat` or text file of an archive.
 Entry file(std::string_view name, std::string_view text);
 Entry tensor_file(std::string_view label, const Tensor& tensor);
 Tensor floats(std::vector<int64_t> shape, std::vector<float> values);
 Tensor integers(std::vector<int64_t> shape, std::vector<int64_t> values);
 
-/// Load a document of these statements with two inputs, x [2, S] and y [2, S].
+/// Return a document of these statements with two inputs, x [2, S] and y [2, S].
 /// `results`: names in `-> (...)`.
 std::string document(std::string_view statements, std::string_view results = "z",
                      std::string_view head = "");

@@ -15,7 +15,7 @@ using List = std::vector<Value>;
 
 /// Describe a value for messages: "a number", "the computed wire \"x\"".
 std::string value_text(const Value& value, const Graph& graph);
-/// Count the values in a list and its nested lists; 1 for any other value.
+/// Count a value and, if it is a list, all values nested in it.
 int64_t leaf_count(const Value& value);
 
 /// Read a number as written. Errors: kParse for integers beyond 64 bits.
@@ -40,12 +40,12 @@ Result<Value> element_of(const Value& value, int64_t index, const Graph& graph);
 /// Errors: kShape for ragged lists and ranks over 8; kDType for mixtures that have no common type.
 Result<std::optional<Tensor>> constant_of(const Value& value, const Graph& graph);
 
-/// Parse an element type: `f32`, `TDim`, `QU8(Z:128 S:0.01)`.
-/// Errors: kUnsupported.
+/// An element type with its quantization.
 struct NamedType {
   DType dtype = DType::kF32;
   QParams q;
 };
+/// Parse an element type: `f32`, `TDim`, `QU8(Z:128 S:0.01)`. Errors: kUnsupported.
 Result<NamedType> type_from_text(std::string_view text);
 
 }  // namespace rill::nnef

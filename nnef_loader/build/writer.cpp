@@ -49,7 +49,7 @@ void add_symbols(const TensorPtr& tensor, std::set<std::string>* symbols) {
   if (tensor->dtype() == DType::kDim) add_symbols(tensor->values<Dim>(), symbols);
 }
 
-/// Return a file name: that of the tensor if it is valid as a file name.
+/// Return a file name for a tensor: its own name if that is valid.
 std::string label_stem(std::string_view name) {
   bool usable = !name.empty() && name[0] != '.' && name.find("..") == std::string_view::npos;
   for (const char c : name) {

@@ -18,7 +18,7 @@ std::string text_of_graph(const Graph& graph, const SaveOptions& options = {}) {
   return text.ok() ? *text : std::string();
 }
 
-/// The part of a document after the properties.
+/// Return the part of a document after the properties.
 std::string graph_part(const std::string& text) { return text.substr(text.find("\ngraph ") + 1); }
 
 TEST(Writer, WritesTheFormOfTheDialect) {

@@ -13,7 +13,7 @@ namespace rill::nnef {
 /// Read the type name of a token; nothing if the token is something else.
 std::optional<TypeName> type_name_of(const Token& token);
 
-/// Read expressions. Operators, loosest first: `a if c else b`; `in`; `&&` `||`; comparisons;
+/// Reads expressions. Operators, loosest first: `a if c else b`; `in`; `&&` `||`; comparisons;
 /// `+` `-`; `*` `/`; `^`; all of them left-associative, a sign binding tighter than any.
 class ExpressionParser {
  public:

@@ -16,7 +16,7 @@ std::string in_graph(const std::string& body) {
 
 Result<Document> parse(const std::string& text) { return parse_document(text, "graph.nnef"); }
 
-/// The right side of the only statement.
+/// Return the right side of the only statement.
 RValue value_of(const std::string& expression) {
   Result<Document> document = parse(in_graph("y = " + expression + ";"));
   EXPECT_TRUE(document.ok()) << expression << ": " << document.error().to_string();
@@ -25,7 +25,7 @@ RValue value_of(const std::string& expression) {
 
 std::string shape_of(const std::string& expression) { return print_rvalue(value_of(expression)); }
 
-/// The failure of a text, checked to be one.
+/// Return the error of a text; fail the test if there is none.
 Error error_of(const std::string& text) {
   const Result<Document> document = parse(text);
   EXPECT_FALSE(document.ok()) << text;

@@ -21,7 +21,7 @@ bool is_model(const fs::path& path) {
   return name.ends_with(".nnef.tgz") || name.ends_with(".nnef.tar") || name.ends_with(".nnef");
 }
 
-/// Every archive under tests/models, folders among them.
+/// Return every archive under tests/models, folders among them.
 std::vector<fs::path> models() {
   std::vector<fs::path> found;
   const fs::path root = fs::path(RILL_SOURCE_DIR) / "tests" / "models";

@@ -9,7 +9,7 @@
 
 namespace rill::nnef {
 
-/// Look ahead in the tokens. An invalid token appears as the end of the text; `unexpected` and
+/// Reads tokens, with look-ahead. An invalid token appears as the end of the text; `unexpected` and
 /// `expect_end` return its error.
 class TokenStream {
  public:
@@ -18,7 +18,7 @@ class TokenStream {
   }
 
   static constexpr size_t kMostAhead = 4;
-  /// The result is valid until the next token is taken.
+  /// Return a token without taking it; valid until the next token is taken.
   const Token& peek(size_t ahead = 0);
   Token take();
   void skip();

@@ -24,11 +24,11 @@ struct Info {
   int64_t bytes = 0;
 };
 
-/// Return the kind and size of an open descriptor.
+/// Find the kind and size of an open descriptor.
 bool stat_open(int descriptor, Info* info);
-/// Return the kind and size of a path, without following links.
+/// Find the kind and size of a path, without following links.
 bool stat_name(const std::string& path, Info* info);
-/// Return the kind and size of a path, following links.
+/// Find the kind and size of a path, following links.
 bool stat_target(const std::string& path, Info* info);
 
 /// Open a file or a folder; do not wait for the writer of a pipe. Return a descriptor, or -1.

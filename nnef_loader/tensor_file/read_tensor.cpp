@@ -21,7 +21,7 @@ struct File {
   std::vector<int64_t> shape;
   int64_t items = 0;
   std::span<const std::byte> payload;  ///< the bytes that really follow the header
-  MappedBytes mapped;                  ///< the same where they are in a mapped file
+  MappedBytes mapped;                  ///< the same bytes, if they are in a mapped file
 };
 
 Result<File> read_header(std::span<const std::byte> bytes, const MappedBytes& mapped) {

@@ -27,7 +27,7 @@ Bytes operator+(Bytes a, const Bytes& b) {
   return a;
 }
 
-/// A file with the payload size that the payload has.
+/// Return a file whose header states the actual size of the payload.
 Bytes file(uint16_t vendor, uint16_t type, uint32_t bits, const std::vector<uint32_t>& shape,
            const Bytes& payload) {
   TensorHeader header;

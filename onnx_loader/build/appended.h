@@ -29,7 +29,7 @@ class AppendingLoop {
   Status look();
   bool appends() const { return !appended_.empty(); }
   bool has_sequences() const { return has_sequences_; }
-  /// Add the loop unchanged, with the body that `look` has read. Consumes the body.
+  /// Return the loop unchanged, with the body that `look` has read. Consumes the body.
   NodeProto plain();
   /// Add the loop and give its outputs their names.
   Status run(int64_t version);
@@ -55,7 +55,7 @@ class AppendingLoop {
 
   /// Add a state for the last appended tensor of list `at`.
   void keep_last(const Appended& each, size_t at, NodeProto* loop, GraphProto* body);
-  /// Add the loop without the appended states. Consumes the body.
+  /// Return the loop without the appended states. Consumes the body.
   NodeProto rewritten();
   Result<OutletId> reversed(OutletId rows, int64_t version);
   /// Name the appended tensors, given a list of all iterations for each tensor of an iteration.

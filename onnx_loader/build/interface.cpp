@@ -266,7 +266,8 @@ Status Loader::add_inputs(const GraphProto& graph, Env* env) {
 
 namespace {
 
-/// A value that the file lists twice becomes two outputs with different names.
+/// Return the name of an output: a value that the file lists twice becomes two outputs with
+/// different names.
 std::string name_of_output(const GraphProto& graph, std::string_view name,
                            const std::vector<std::string>& taken) {
   std::string own(name);

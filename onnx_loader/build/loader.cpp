@@ -366,7 +366,7 @@ bool Loader::find_out(Findings* findings) const {
     return true;
   }
   if (expected) return true;
-  // Shapes depend on integers and bools, and on short lists of floats: scales or limits.
+  // Shapes depend on integers and bools, and on lists of few floats: scales or limits.
   constexpr int64_t kShort = 16;
   const auto is_known = [&](const std::string& name, bool floats) {
     for (const auto& [input, value] : options_.values) {
@@ -469,7 +469,7 @@ Result<std::vector<OutletId>> Loader::run_function(const FunctionProto& function
   std::vector<NodeProto> nodes = function.nodes;
   for (size_t i = 0; i < function.inputs.size(); ++i) {
     if (i < node.inputs.size() && !node.inputs[i].empty()) continue;
-    // An input that the call omits is one that the nodes inside omit.
+    // If the call omits an input, the nodes inside omit it too.
     for (NodeProto& each : nodes) {
       std::replace(each.inputs.begin(), each.inputs.end(), function.inputs[i], std::string_view());
     }

@@ -101,7 +101,7 @@ class Loader {
   bool clamps() { return clamped_ = findings_.clamps; }
   /// Return whether a node asked `clamps` and got true.
   bool has_clamped() const { return clamped_; }
-  /// Return whether extents were refused that are equal at some sizes.
+  /// Return whether extents that are equal at some sizes were refused.
   bool may_meet() const { return may_meet_; }
   const TensorReader& tensors() const { return tensors_; }
   nnef::Builder& builder() { return builder_; }

@@ -10,9 +10,9 @@
 
 namespace rill::onnx {
 
-/// The arguments of a node's call: its inputs and attributes by the names of the declaration.
-/// Errors: kParse for inputs and attributes that are not declared; kDType for an attribute of
-/// another type than declared.
+/// Return the arguments of a node's call: its inputs and attributes by the names of the
+/// declaration. Errors: kParse for inputs and attributes that are not declared; kDType for an
+/// attribute of another type than declared.
 Result<std::vector<nnef::CallArgument>> arguments_of(const NodeProto& node,
                                                      const nnef::FragmentDecl& decl,
                                                      const std::string& name, Loader* loader,

@@ -27,7 +27,7 @@ class OpIndex {
  public:
   explicit OpIndex(std::span<const OnnxModule* const> modules);
 
-  /// Errors: kUnsupported if there is no such operator, or none of the opset.
+  /// Find the form of an operator in an opset. Errors: kUnsupported if there is none.
   Result<OnnxCallee> find(std::string_view domain, std::string_view name, int64_t opset);
 
  private:

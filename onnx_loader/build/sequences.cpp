@@ -153,7 +153,7 @@ Result<Sequence> Reader::frames(OutletId x, int64_t at, bool keeps_axis) {
   return all;
 }
 
-/// The reader of `Split` handles all forms of lists of parts.
+/// Split a tensor. The reader of `Split` handles all forms of lists of parts.
 Result<Sequence> Reader::split() {
   RILL_ASSIGN(const OutletId x, tensor(0));
   const Fact whole = fact(x);

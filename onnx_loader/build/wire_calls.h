@@ -20,7 +20,7 @@ class WireCalls {
   /// Call an operator of one input and one list of integers.
   Result<OutletId> call(std::string_view nnef, OutletId input, std::string_view list,
                         std::vector<Value> integers) const;
-  /// `stack` or `concat`.
+  /// Call `stack` or `concat` on wires.
   Result<OutletId> along(int64_t axis, std::string_view nnef,
                          const std::vector<OutletId>& items) const;
   Result<OutletId> moved(OutletId x, int64_t from, int64_t to) const;

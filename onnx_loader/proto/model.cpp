@@ -66,7 +66,7 @@ Status read_tensor_type(Bytes bytes, ValueInfo* info) {
   return in.take_status();
 }
 
-/// An optional tensor is read as a present one.
+/// Read the type of an optional value as that of a present one.
 Status read_optional(Bytes bytes, ValueInfo* info) {
   info->kind = ValueInfo::Kind::kOptional;
   Wire in(bytes, "TypeProto.Optional");
@@ -312,7 +312,7 @@ Result<FunctionProto> read_function(Bytes bytes, ProtoBudget* budget) {
   return out;
 }
 
-/// The wire type of each field of a model that is known, -1 for all others.
+/// Return the wire type of a known field of a model; -1 for all other fields.
 int model_field_type(uint64_t field) {
   switch (field) {
     case 1:

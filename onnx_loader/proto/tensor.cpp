@@ -100,7 +100,7 @@ int field_of(DType type) {
   }
 }
 
-/// Elements in fields of their type.
+/// Read elements from the field of their type.
 Status read_typed(const TensorProto& proto, Tensor* out) {
   const int field = field_of(out->dtype());
   std::vector<int64_t> integers;

@@ -16,13 +16,13 @@ bool is_packed(const TensorProto& proto);
 class TensorReader {
  public:
   /// `folder`: that of the model; empty for a model in memory, which has no external files.
-  /// `max_bytes`: the most bytes of a tensor, and of each external file.
+  /// `max_bytes`: the maximum size of a tensor, and of each external file.
   /// `map_files`: whether the model is mapped, and large tensors of external files may be.
   TensorReader(std::string folder, int64_t max_bytes, bool map_files)
       : folder_(std::move(folder)), max_bytes_(max_bytes), map_files_(map_files) {}
 
-  /// Errors: kParse if elements and shape do not fit; kUnsupported for types that rill lacks; kIo
-  /// for external data that is missing, truncated, or outside the model's folder.
+  /// Read a constant. Errors: kParse if elements and shape do not fit; kUnsupported for types that
+  /// rill lacks; kIo for external data that is missing, truncated, or outside the model's folder.
   Result<TensorPtr> read(const TensorProto& proto) const;
   /// Read integers of 4 or 2 bits as bytes. Errors: as above.
   Result<TensorPtr> read_packed(const TensorProto& proto) const;

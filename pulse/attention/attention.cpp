@@ -32,7 +32,7 @@ struct Use {
   char key = 0;
 };
 
-/// Return the matmul of two operands that a node is; null for all other nodes.
+/// Return the operator of a node that is a matmul of two operands; null for all other nodes.
 const ops::EinSum* matmul_of(const Node& node) {
   const auto* product = node.op->as<ops::EinSum>();
   return product && product->operands == 2 && node.inputs.size() == 2 ? product : nullptr;
@@ -92,7 +92,7 @@ std::optional<Sum> sum_of(const Graph& graph, const Node& node, std::string_view
   return Sum{over, use};
 }
 
-/// Return the product with ones, of extent 1 on the axis 'z', that a sum is.
+/// Return a sum as a product with ones, which have extent 1 on the axis 'z'.
 std::shared_ptr<ops::EinSum> product_of(const Sum& sum, int rank) {
   auto product = draft_op<ops::EinSum>();
   std::string letters;
@@ -142,7 +142,7 @@ class Gatherer {
     return attention(std::move(body), product, use);
   }
 
-  /// As above, for a sum over the axis of the keys, which keeps the extent 1.
+  /// As above, for a sum over the axis of the keys, whose result keeps that axis with extent 1.
   Result<Attention> sum(int id, const Sum& sum) {
     const Node& node = graph_.node(id);
     const Fact& weights = graph_.fact(node.inputs[0]);

@@ -13,14 +13,15 @@ namespace rill::pulse {
 class Builder;
 
 /// Attention over a stream: the product of weights with values, and the nodes from its scores to
-/// the weights. Queries meet the keys that masks show them, and the stream keeps a fixed number of
-/// keys. A wire of frames against frames cannot stream alone, because only the masks bound the
-/// frames that it holds.
+/// the weights. Queries attend to the keys that masks show them, and the stream keeps a fixed
+/// number of keys. A wire of frames against frames cannot stream alone, because only the masks
+/// bound the frames that it holds.
 /// Stream: a query waits for the last key that it sees, and the keys that the latest queries see
 /// are kept. Keys before the stream and after its end get the score minus infinity.
 /// Source: NNEF 1.0, `matmul`, `softmax`; PyTorch, `scaled_dot_product_attention`.
 struct Attention {
-  /// The nodes from wires with one axis of frames to the product. Choices by place replace joins.
+  /// The nodes from wires with one axis of frames to the product. Selects by position replace
+  /// joins.
   std::shared_ptr<const Graph> body;
   std::vector<OutletId> inputs;  ///< of the body, as wires of the whole graph
   std::vector<OutletId> large;   ///< inputs of the body that may hold numbers that hide keys
@@ -59,7 +60,8 @@ inline constexpr std::string_view kAttentionName = "Attention";
 /// Find the attention of a graph along a symbol.
 AllAttention attention_of(const Graph& whole, std::string_view symbol);
 
-/// Return, by node, whether no output needs it if products are made from their attention's inputs.
+/// Return, by node, whether only attention needs it: no output does if each product is made from
+/// the inputs of its attention.
 std::vector<char> inside_of(const Graph& whole, const AllAttention& all);
 
 /// Add the pulsed form of attention, whose product is the node that the builder has entered.

@@ -60,7 +60,7 @@ class Streamed {
  private:
   const Dim& queries() const { return b_.out(0).dim(attention_.queries); }
 
-  /// Find which inputs bring queries, and which keys.
+  /// Find which inputs of the body hold queries, and which hold keys.
   Status ask(const PlacedWire& wire) {
     std::vector<PlacedWire> open{wire};
     while (!open.empty()) {
@@ -116,10 +116,10 @@ class Streamed {
     return {};
   }
 
-  /// Return the number of keys before the stream that stay apart from its keys: known ones, as
-  /// learned prompts are, the same number in all inputs that bring keys. 0 if queries and keys run
-  /// at different rates. Padding that no late query sees scrolls by as other keys do: the last bits
-  /// of sums depend on their places.
+  /// Return the number of keys before the stream that are kept separate from its keys: known ones,
+  /// such as learned prompts, if all inputs with keys have the same number of them. 0 if queries
+  /// and keys run at different rates, or if the keys are padding that no late query sees: padding
+  /// scrolls by like other keys, because the last bits of sums depend on the places of the terms.
   Result<int64_t> keys_in_front(const Band& band) {
     if (nearest_ || !layout_.rates.alike()) return 0;
     std::optional<int64_t> count;
@@ -179,8 +179,8 @@ class Streamed {
   }
 
   /// Return by how many ticks of the common clock the keys may end before the last query;
-  /// kMostFrames, more than any stream has, if that is unknown. Negative if keys follow the last
-  /// query.
+  /// kMostFrames, above the length of any stream, if that is unknown. Negative if keys follow the
+  /// last query.
   int64_t fewer_keys(const Fact& scores, Square at) const {
     const Dim queries = Dim(layout_.rates.query) * (scores.dim(at.row) - Dim(1)) + Dim(1);
     const Dim difference =
@@ -191,8 +191,8 @@ class Streamed {
     return std::clamp(ticks, -kMostFrames, kMostFrames);
   }
 
-  /// The keys that queries see, by the number of a query. Where keys and queries run at different
-  /// rates, positions are compared on a clock with a tick for each.
+  /// Find the keys that each query sees. Where keys and queries run at different rates, positions
+  /// are compared on a common clock.
   Result<Band> find_band(const PlacedWire& weights) const {
     const auto [used, square] = weights;
     const int64_t fewer = fewer_keys(body_.fact(used), square);

@@ -12,7 +12,7 @@
 namespace rill::pulse {
 namespace {
 
-/// The most mask rows that the search computes: the period of the masks, in queries.
+/// The maximum number of mask rows, one per query, that the search computes.
 constexpr int64_t kMostQueries = int64_t{1} << 20;
 
 /// A run of keys that the masks treat alike for one query; it ends where the next piece begins.
@@ -276,9 +276,10 @@ class Reading {
       : positions_(*positions), period_(period), numbers_(hides_by_numbers(limits)) {}
 
   bool is_known(const Limit& limit) const { return is_known(limit, false); }
-  /// A factor that is known on one side of the diagonal masks nothing on the other side: keys may
-  /// have weight there. But a finite number that hides keys may make all keys count. So if any
-  /// limit hides with one, every limit must be known on both sides.
+  /// Return whether the search can use a limit. A factor that is known on one side of the diagonal
+  /// masks nothing on the other side: keys may have weight there. But a finite number that hides
+  /// keys may make all keys count. So if any limit hides with one, every limit must be known on
+  /// both sides.
   bool is_read(const Limit& limit) const {
     return is_known(limit, !numbers_ && limit.kind == Limit::Kind::kNotZero);
   }

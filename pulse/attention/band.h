@@ -18,7 +18,7 @@ struct Band {
   /// The number of first keys of the stream that queries may see at any distance; `first` and
   /// `last` leave them out.
   int64_t sinks = 0;
-  /// The last sink that each of the first `sinks` queries sees, -1 for none
+  /// The last sink that each of the first `sinks` queries sees; -1 for none.
   std::vector<int64_t> last_sink;
   /// A query whose keys may all be hidden by a finite number; it then weighs all keys alike.
   std::optional<int64_t> blind;
@@ -39,14 +39,13 @@ struct Unlimited {
 };
 
 /// Return why a query sees an unbounded number of keys; nothing if all are bounded. `most`: the
-/// most keys that a stream may have, if bounded; all earlier keys are then kept.
+/// maximum number of keys of a stream, if bounded; all earlier keys are then kept.
 std::optional<Unlimited> unlimited(const Band& band, std::optional<int64_t> most,
                                    std::string_view symbol);
 
-/// Find the keys that the masks between the scores and their use show; all keys if there are no
-/// masks. `used`: the operand of the product with the values; `large`: inputs that may hold numbers
-/// which hide keys; `fewer`: how many of the query's keys may be missing if the stream ends with
-/// it.
+/// Find the keys that the masks downstream of the scores show; all keys if there are no masks.
+/// `used`: the operand of the product with the values; `large`: inputs that may hold numbers which
+/// hide keys; `fewer`: how many of the query's keys may be missing if the stream ends with it.
 Band band_of(const Graph& graph, std::span<const OutletId> large, OutletId used, Square at,
              int64_t fewer, std::string_view symbol);
 

@@ -20,7 +20,7 @@ namespace {
 
 using Form = Course::Form;
 
-/// A wire as constant frames, and the frames of the stream that follow.
+/// A wire split into constant frames and the frames of the stream that follow them.
 struct Split {
   int axis = 0;
   Dim count;
@@ -189,7 +189,8 @@ class LateFront final : public GraphCopy {
       front.push_back(mapped_.at(node.inputs[i]));
       rest.push_back(front.back());
       if (axis < 0 || in[i].dim(axis) == Dim(1)) {
-        // Constant frames meet constants alone: the front stays known before the stream.
+        // Constant frames may only meet constants, so that the front is known before the stream
+        // begins.
         if (moving_[static_cast<size_t>(node.inputs[i].node)] || in[i].mentions(symbol_)) {
           return std::optional<Split>();
         }
@@ -226,7 +227,7 @@ class LateFront final : public GraphCopy {
   std::string_view symbol_;
   bool pads_;
   std::vector<char> moving_;  ///< by node: whether it depends on an input of the model
-  std::map<OutletId, int> products_;  ///< the inputs of attention, each with a product
+  std::map<OutletId, int> products_;  ///< the inputs of attention, each with its product
   std::map<OutletId, Split> splits_;
   std::map<OutletId, OutletId> joined_;
 };

@@ -7,10 +7,10 @@
 
 namespace rill::pulse {
 
-/// Join constant frames before the stream, as learned prompts are, to the inputs of attention
-/// instead of further upstream: the operators in between, which work frame by frame, compute them
-/// apart. A query then finds them as keys without delay. Nothing if there are no such frames.
-/// `pads`: whether padding counts as such frames.
+/// Join constant frames that precede the stream, such as learned prompts, to the inputs of
+/// attention instead of further upstream. The operators in between work frame by frame, so they
+/// compute these frames separately. A query then finds them as keys without delay. Nothing if there
+/// are no such frames. `pads`: whether padding counts as such frames.
 Result<std::optional<Ready>> join_front_late(const Ready& ready, std::string_view symbol,
                                              bool pads);
 

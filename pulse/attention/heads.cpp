@@ -12,11 +12,12 @@
 namespace rill::pulse {
 namespace {
 
-/// The search visits the masks once for each case; models have up to some tens of heads.
+/// The maximum number of cases. The search visits the masks once per case; models have at most tens
+/// of heads.
 constexpr size_t kMostCases = 64;
 
-/// Return the index of the first element with each value of a constant; empty if it has one value,
-/// or too many.
+/// Return, for each value in a constant, the index of its first element; empty if there is one
+/// value, or too many.
 std::vector<int64_t> places_of_values(const Tensor& tensor) {
   std::vector<int64_t> out;
   std::set<double> seen;
@@ -123,8 +124,8 @@ class Heads {
     any_before(graph_, wire, [](int) { return false; }, take);
   }
 
-  /// Return whether a node cuts a table to the stream: it differs from position to position. Along
-  /// axes that no slice cuts it may also differ from head to head.
+  /// Return whether a node slices a table to the stream. Record the table as a choice if it has
+  /// several parts along the axes that no slice cuts: it may then differ from head to head.
   bool is_cut(int id) {
     std::set<int> cut;
     for (Course course = graph_.node(id).op->course(); course.is(Course::Form::kCut);

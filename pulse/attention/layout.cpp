@@ -112,7 +112,7 @@ Status lay_out(PulseBuilder& b, Band band, const Dim& queries, bool past_only, L
   const auto waiting = static_cast<int64_t>(band.last_sink.size());
   if (waits) b.settles_at(waiting + layout->query_delay, p);
   int64_t back = 0;
-  int64_t most = 0;  // the same, if the query begins its pulse
+  int64_t most = 0;  // `back`, if the query begins its pulse
   for (int64_t query = 0; query < cycle; ++query) {
     const int64_t first = places.of_key(places.beside(query) + band.first[phase(query)]);
     back = std::max(back, places.pulse_of(query) - first);

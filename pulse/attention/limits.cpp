@@ -27,10 +27,12 @@ using Function = Course::Function;
 
 /// A finite number below this one in a mask is meant to hide keys: scores do not get that low.
 constexpr double kLittle = -50;
-/// Sums of weights have a few terms; a sum of more terms counts as one that hides no key.
+/// The maximum number of terms of sums of weights. With more, a sum counts as hiding no key; models
+/// have a few.
 constexpr int kMostTerms = 64;
 
-/// Walks from the use of the weights up to the scores.
+/// Walks upstream from the attention weights, where they multiply the values, to the scores, and
+/// collects what hides keys.
 class Collector {
  public:
   Collector(const Graph& graph, std::span<const OutletId> large, std::string_view symbol)
@@ -52,8 +54,8 @@ class Collector {
       }
       out.push_back(walk(term.wire, term.at));
     }
-    // The softmax of one key depends on all keys that it sums over, even if its own weight is
-    // unused.
+    // A softmax sums over all keys that its masks show, so each of them matters, even if its weight
+    // is unused.
     for (const auto& [wire, square] : softmaxes(used, at)) {
       const int softmax = wire.node;
       const bool passed = any_of(out, [&](const Limits& each) { return each.softmax == softmax; });
@@ -170,7 +172,7 @@ class Collector {
 
   static bool is_product(const Op& op) { return op.course().is(Form::kProducts); }
 
-  /// Return whether a product adds a number other than 0 to its sums.
+  /// Return whether a matmul or convolution has a bias that is not known to be 0.
   bool is_biased(const Node& node, const Course& product) const {
     if (product.bias < 0) return false;
     const TensorPtr& bias = graph_.fact(node.inputs[static_cast<size_t>(product.bias)]).konst;
@@ -194,9 +196,9 @@ class Collector {
     return true;
   }
 
-  /// Separate the scores from the mask if a node adds two wires [frames, frames]: the scores come
-  /// from a product of frames, and `next` becomes their input. Return how many of the two may still
-  /// be scores: 1 if they were separated, else 2.
+  /// If a node adds scores and a mask, both [frames, frames], set `next` to the input with the
+  /// scores: the one with a matmul or convolution upstream. Return how many of the two inputs may
+  /// be scores: 1 if `next` is set, else 2.
   int without_masks(const Course& course, const Node& node, int* next) const {
     if (weights_ || !course.is(Function::kAdd)) return 2;
     const auto product = [&](int id) { return is_product(*graph_.node(id).op); };
@@ -206,8 +208,8 @@ class Collector {
     return 1;
   }
 
-  /// Return whether a key that input `next` of a node hides is hidden in its output as well.
-  /// Multiply `scale_` by the factor of the node.
+  /// Return whether the output of a node hides every key that its input `next` hides. Multiply
+  /// `scale_` by the factor of the node.
   bool stays_hidden(const Node& node, size_t next, const Squares& inner) {
     const Course course = node.op->course();
     switch (course.form) {
@@ -231,8 +233,8 @@ class Collector {
       const size_t other = next == 1 ? 2 : 1;
       if (next == 0 || !is_number(node.inputs[other], inner[other])) return false;
       const auto fill = positions_.value(node.inputs[other], inner[other], 0, 0);
-      // If frames choose the number, it may replace minus infinity. It then has weight if every
-      // other key is hidden.
+      // If the condition depends on frames, this finite number may replace minus infinity. The key
+      // then has weight if all other keys are hidden.
       const bool counts =
           !weights_ && fill && !std::isinf(*fill) && !is_positional(graph_, node.inputs[0]);
       return fill && hides(*fill) && !counts;
@@ -289,7 +291,7 @@ class Collector {
     return weights_ ? number == 0.0 : number * scale_ <= kHiddenScore;
   }
 
-  /// Return whether a wire may contain numbers that hide keys, chosen by frames.
+  /// Return whether a wire may take numbers that hide keys from an input or a constant.
   bool holds_large(OutletId wire) const {
     const auto large = [&](int id) {
       if (source_of(*graph_.node(id).op)) {
@@ -302,7 +304,7 @@ class Collector {
     return any_before(graph_, wire, large, through);
   }
 
-  /// Return whether a softmax upstream of a wire sums over keys.
+  /// Return whether there is a softmax upstream of a wire: it may sum over keys.
   bool mixes_keys(OutletId wire) const {
     return any_before(graph_, wire, [&](int id) {
       return graph_.node(id).op->course().is(Form::kNormalised);
@@ -314,15 +316,15 @@ class Collector {
     return is_positional(graph_, wire) || positions_.value(wire, at, 0, 0);
   }
 
-  /// A choice between scores and a number that hides.
+  /// Record what a select between scores and a number hides.
   void choose(const Node& node, const Squares& inner) {
     for (const size_t k : {1U, 2U}) {
       if (!is_number(node.inputs[k], inner[k])) continue;
       const auto fill = positions_.value(node.inputs[k], inner[k], 0, 0);
       const bool hidden_here = fill && hides(*fill);
-      // If a finite number hides every key of a query, all its keys count alike. So only masks of
-      // positions, which leave at least one key, may hide by such a number, and masks that also
-      // remove the weights of the query after the softmax.
+      // If a finite number hides every key of a query, all its keys count alike. So such a number
+      // only counts as hiding in masks of positions, which leave at least one key, or if the
+      // weights are also zeroed after the softmax.
       const std::pair hidden{node.inputs[0], k == 1};
       if (weights_ && hidden_here) zeroed_.insert(hidden);
       const bool endless = fill && (weights_ || std::isinf(*fill) || zeroed_.contains(hidden));
@@ -353,8 +355,8 @@ class Collector {
 
   using Seen = std::set<std::pair<Place, bool>>;
 
-  /// A term that is added to scores hides keys if it depends on positions, or if it chooses minus
-  /// infinity by position.
+  /// Collect the limits of a term that is added to scores: it hides keys if it depends on
+  /// positions, or if it selects minus infinity by position.
   void added(OutletId from, Square square) {
     Seen seen;
     std::vector<Place> open{{from, square}};
@@ -389,7 +391,8 @@ class Collector {
     }
   }
 
-  /// Minus infinity in one term hides a key, whatever the other terms are.
+  /// Collect the limits of the terms of a sum: minus infinity in one term hides a key, whatever the
+  /// other terms are.
   void add_terms(OutletId sum, Square square) {
     Seen seen;
     std::vector<Place> open{{sum, square}};

@@ -7,7 +7,7 @@
 
 namespace rill::pulse {
 
-/// Write joins and constant pads of positions as choices by place. A mask of learned keys before
+/// Write joins and constant pads of positions as selects by position. A mask of learned keys before
 /// a window, such as cat([ones(S, P), window(S, S)], 1), becomes where(j < P, 1, window(i, j -
 /// P)): a function of positions, which `core/positions` interprets. `body`: the nodes between
 /// scores and values. A join that is not of this form stays.

@@ -23,7 +23,7 @@ Status refuse_mixed(const PulseBuilder& b, const Node& node) {
       "), between scores and values, mixes frames of the stream");
 }
 
-/// Return a shape of that rank with an extent of other than 1 on one axis only.
+/// Return a shape of that rank with `extent` on one axis, and 1 on all others.
 std::vector<Dim> shape_along(int axis, int rank, const Dim& extent) {
   std::vector<Dim> shape(static_cast<size_t>(rank), Dim(1));
   shape[static_cast<size_t>(axis)] = extent;
@@ -187,8 +187,8 @@ Result<OutletId> PulsedScores::count(int axis, const Dim& start, int64_t step) {
   return positions(*first, step, axis == at_.row);
 }
 
-/// Positions or distances beyond the table are masked, or the stream is longer than the model
-/// supports.
+/// Clamp to the table: positions or distances beyond it are masked, or the stream is longer than
+/// the model supports.
 Result<OutletId> PulsedScores::rows(int axis, const Dim& begin) {
   const OutletId table = wire(0);
   const auto last = (fact(table).dim(axis) - Dim(1)).to_int();

@@ -34,7 +34,7 @@ class PulsedScores final : public PulseBuilder, private ScoresBuilder {
   struct Input {
     OutletId wire;
     std::optional<StreamFact> stream;
-    OutletId front;  ///< of keys: those before the streaming ones, if there are any
+    OutletId front;  ///< keys before the streaming ones, if there are any
   };
 
   /// `inputs`: the pulsed inputs of the body; `nearest`: of the distances, if there are any.

@@ -17,7 +17,7 @@ struct Rates {
   bool alike() const { return query == key; }
 };
 
-/// A body of attention with positions on the common clock, and its wires.
+/// A body of attention with positions on the common clock, and the wires `large` and `used` in it.
 struct OnOneClock {
   Graph body;
   std::vector<OutletId> large;

@@ -38,8 +38,8 @@ Result<Graph> with_gathered_shifts(Graph graph, std::string_view symbol);
 /// Replace the nodes of each other relative shift of a graph by one node.
 Graph gather_shifts(Graph graph, std::string_view symbol);
 
-/// The same for the queries and keys of a pulse: [.., p, p + K - 1] -> [.., p, K], where out[a, b]
-/// is in[a, p - 1 - a + b].
+/// Add a shift for the queries and keys of a pulse: [.., p, p + K - 1] -> [.., p, K], where out[a,
+/// b] is in[a, p - 1 - a + b].
 Result<OutletId> add_shift(PulseBuilder& b, std::string_view name, OutletId scores, int64_t queries,
                            int64_t keys);
 

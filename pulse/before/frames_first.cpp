@@ -23,7 +23,7 @@ using Dims = std::vector<Dim>;
 /// in the copy's wire.
 struct Rows {
   int axis = 0;
-  Dim before = 1;  ///< a number
+  Dim before = 1;  ///< the batch, a constant
   Dim frames = 1;
 };
 
@@ -40,8 +40,8 @@ std::optional<Dim> inner_of(const Dim& extent, const Rows& rows) {
   return inner && inner->to_int().value_or(0) >= 1 ? inner : std::nullopt;
 }
 
-/// Return the streaming axis of a range, if all other axes have fixed extents >= 1, and all axes
-/// before it have extent 1.
+/// Return the streaming axis among [begin, end), if all other axes have fixed extents >= 1, and all
+/// axes before it have extent 1.
 std::optional<int> leading_axis(const Dims& shape, int begin, int end, std::string_view symbol) {
   std::optional<int> found;
   for (int axis = begin; axis < end; ++axis) {
@@ -55,7 +55,7 @@ std::optional<int> leading_axis(const Dims& shape, int begin, int end, std::stri
   return found;
 }
 
-/// The rows of a merge of a batch with the frames after it.
+/// Return the rows of a reshape that merges a batch with the frames after it; nothing for others.
 std::optional<Rows> rows_of_merge(const Fact& in, const Fact& out, std::string_view symbol) {
   for (const ops::AxisGroup& group : ops::axis_groups(in.shape, out.shape)) {
     Rows rows;

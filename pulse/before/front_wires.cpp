@@ -20,9 +20,10 @@ namespace {
 
 using Form = Course::Form;
 
-/// Prompts are tens of keys. Each one that differs from its neighbour takes a choice.
+/// The maximum number of prepended elements. Prompts have tens of keys, and each key that differs
+/// from its neighbour costs a select.
 constexpr int64_t kMostFrontWires = 4096;
-/// Positions interpret masks of at most this many nested operators.
+/// The maximum depth to which operators are followed upstream.
 constexpr int kMostDepth = 48;
 
 }  // namespace
@@ -62,7 +63,8 @@ Result<FrontWires::Wire> FrontWires::below(const Node& join, const Join& of, int
   return out ? out : joined(join, of);
 }
 
-/// Join the scores that a mask hides by position, and show the joined ones. Nothing for others.
+/// If a node masks scores by position, join the parts upstream of it, and extend the mask to show
+/// them. Nothing for other nodes.
 Result<FrontWires::Wire> FrontWires::below_mask(const Node& join, const Join& of, const Node& mask,
                                                 int depth) {
   const Course course = mask.op->course();
@@ -101,7 +103,7 @@ Result<FrontWires::Wire> FrontWires::below_mask(const Node& join, const Join& of
   return appended(mask, mask.op, inputs);
 }
 
-/// Choose among the elements [begin, end) by place: a binary tree of selections.
+/// Select among the elements [begin, end) by position: a binary tree of selects.
 Result<OutletId> FrontWires::choice(const Node& node, OutletId places,
                                     const std::vector<OutletId>& elements, int64_t begin,
                                     int64_t end) {
@@ -200,7 +202,7 @@ Result<FrontWires::Wire> FrontWires::moved_node(const Node& node, const Move& mo
   });
 }
 
-/// A slice that begins late enough may begin earlier.
+/// Return a slice that begins `by` elements earlier; nothing if the slice begins before `by`.
 FrontWires::Wire FrontWires::moved_slice(const Node& node, const Course& slice, int64_t by) {
   const auto begin = slice.begin->to_int();
   if (!begin || *begin < by) return std::nullopt;
@@ -211,7 +213,7 @@ FrontWires::Wire FrontWires::moved_slice(const Node& node, const Course& slice, 
                   node.inputs);
 }
 
-/// Return whether each element of a node depends, along the axes that `Op::axes` names, on the
+/// Return whether, along the axes of `Op::axes`, each element of a node depends only on the
 /// elements of the inputs at the same index, and not on the index itself.
 bool FrontWires::follows(const Course& course) const {
   return course.is(Form::kMoved) || course.is(Form::kPerElement) ||

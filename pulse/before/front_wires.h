@@ -12,7 +12,7 @@
 
 namespace rill::pulse {
 
-/// Joins elements to the front of wires of positions or scores without a join: by choices by place.
+/// Prepends elements to wires of positions or scores by selects on the position, without a join.
 /// cat([ones(S, P), window(S, S)], 1) becomes where(j < P, 1, window(i, j - P)), a function of
 /// positions, which `core/positions` interprets. New nodes take the name of the join.
 class FrontWires {
@@ -27,14 +27,15 @@ class FrontWires {
   };
 
   /// `graph`: the graph to which nodes are appended; it must outlive this. `frames`: whether wires
-  /// of frames may be moved, too; zeros then fill their front.
+  /// of frames may be moved, too; zeros are then prepended.
   FrontWires(Graph* graph, std::string_view symbol, bool frames)
       : graph_(*graph), symbol_(symbol), frames_(frames) {}
 
   /// Return the joined wire; nothing unless the parts are functions of positions, and so is the
   /// rest, also at places before its first element.
   Result<Wire> joined(const Node& join, const Join& of);
-  /// As `joined`, for scores: join upstream of the masks, which then must not hide the new parts.
+  /// As `joined`, for scores: join upstream of the masks, and extend the masks to show the new
+  /// parts.
   Result<Wire> joined_scores(const Node& join, const Join& of) { return below(join, of, 0); }
   /// Return a wire with element n - `by` of the given one at n >= `by`, and any at smaller n.
   Result<Wire> moved(OutletId wire, int axis, int64_t by) { return moved({wire, axis, by}, 0); }

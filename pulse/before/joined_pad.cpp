@@ -19,13 +19,13 @@
 namespace rill::pulse {
 namespace {
 
-// Frames that are padded and cut again cost time.
+// The maximum number of frames to pad and cut again, which costs time.
 constexpr int64_t kMostSurplus = 1 << 12;
 
 /// A part of a join that a pad can replace.
 struct Part {
   int64_t frames = 0;
-  TensorPtr value;  ///< null: the frame next to it
+  TensorPtr value;  ///< null: the frame next to the part
   /// Take the frame from the input of the adjacent slice: in a short stream, the slice itself may
   /// be empty.
   bool cut_off = false;
@@ -95,8 +95,9 @@ class Join {
   }
 
  private:
-  /// Pad by the most frames of a suffix of open length, and cut the surplus. Add prefixes after
-  /// that: a window absorbs a pad only if it reads the pad directly, without a slice in between.
+  /// Pad by the maximum length of a suffix whose length varies, and cut the surplus. Add prefixes
+  /// after that: a window absorbs a pad only if it reads the pad directly, without a slice in
+  /// between.
   Result<OutletId> filled(Rewrite* rewrite, OutletId wire) {
     for (const Part& after : suffix_) {
       RILL_ASSIGN(wire, padded(rewrite, wire, after, 0, after.frames));
@@ -115,7 +116,7 @@ class Join {
       if (!part) break;
       // The nearest frame belongs to the stream only if no constant is in between.
       if (!part->value && !side.empty() && side.back().value) break;
-      // The part that is cut off is the last one.
+      // A part of varying length must be the last one of the suffix.
       if (!(part->surplus == Dim(0))) {
         if (step < 0 || part->cut_off || (!side.empty() && side.back().cut_off)) break;
         side.push_back(std::move(*part));

@@ -41,7 +41,8 @@ class LongStreams final : public GraphCopy {
  public:
   LongStreams(const Graph& graph, std::string_view symbol) : GraphCopy(graph), symbol_(symbol) {}
 
-  /// Return the length from which every choice is decided; 0 if there is none.
+  /// Return the least stream length from which each min and max has a fixed winner; 0 if no extent
+  /// has one.
   int64_t least() const {
     int64_t out = 0;
     Extents settle([&](Dim* dim) {

@@ -13,8 +13,8 @@ Result<Graph> decided_choices(Graph graph, std::string_view symbol);
 
 /// Assert that streams are long enough to decide attributes that differ for short ones: S >= 1000
 /// decides min(1000, S). A slice of the first thousand frames can then stream, and so can one of
-/// the last three. Return a graph with that assertion and without such bounds; nothing if it has
-/// none. Errors: those of `Op::infer`.
+/// the last three. Return a graph with that assertion and these attributes decided; nothing if
+/// there are none. Errors: those of `Op::infer`.
 Result<std::optional<Graph>> of_long_streams(const Graph& graph, std::string_view symbol);
 
 /// Assert that streams are no longer than their tables of positions: S <= 64 if a file slices rows

@@ -16,7 +16,7 @@ const ops::Pad* pad_of(const Node& node) { return node.op->as<ops::Pad>(); }
 
 namespace {
 
-/// A wire without its padding, which is applied after the nodes that work frame by frame.
+/// A wire without its padding. The padding is applied later, after nodes that work frame by frame.
 struct Bare {
   OutletId wire;  ///< of the new graph
   int axis = 0;
@@ -50,7 +50,7 @@ class Sinking final : public GraphCopy {
     return append(id, node.op, inputs);
   }
 
-  /// Return the streaming axis if a node pads only that one, with the stream's own frames; else -1.
+  /// Return the streaming axis if a node pads only that axis, by frames of the stream; else -1.
   int edge_padding_axis(const Node& node) const {
     if (!repeats(node)) return -1;
     const auto* pad = pad_of(node);
@@ -90,7 +90,8 @@ class Sinking final : public GraphCopy {
     return true;
   }
 
-  /// Return the axis after a node that treats every frame alike; else -1.
+  /// Return the frame axis of the output of a node that treats every frame alike; -1 for other
+  /// nodes.
   int axis_after(const Node& node, size_t carried, int axis) const {
     const OpTraits traits = node.op->traits();
     const auto* pad = pad_of(node);

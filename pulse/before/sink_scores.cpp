@@ -48,7 +48,7 @@ class JoinedScores final : public GraphCopy {
     return append(id, node.op, mapped_.inputs_of(node));
   }
 
-  /// Return the axis of the stream over which a node is a softmax, if it is the only one.
+  /// Return the axis of a softmax over a single axis, if that axis streams.
   std::optional<int> normalised_axis(const Node& node) const {
     const Course course = node.op->course();
     const bool only = course.is(Form::kNormalised) && !course.logarithm && course.axis() >= 0 &&
@@ -69,7 +69,8 @@ class JoinedScores final : public GraphCopy {
     return reduces && greatest.inputs[0] == apart.inputs[0] ? apart.inputs[0] : scores;
   }
 
-  /// Return the softmax of scores without a join or a maximum; nothing if there is neither.
+  /// Return the softmax without the join of its scores and without the subtraction of their
+  /// maximum; nothing if there is neither.
   Result<Wire> normalised(const Node& softmax) {
     const OutletId wire = scores_of(softmax);
     const Node& join = graph_.node(wire.node);
@@ -112,7 +113,8 @@ class JoinedScores final : public GraphCopy {
     return out;
   }
 
-  /// Replace a product of the weights of the stream's keys, without those of the other scores.
+  /// Replace a matmul of values and weights from which those of the joined scores were cut off. The
+  /// new matmul takes all weights, and zeros as further values.
   Result<Wire> weighed(const Node& node) {
     for (size_t k = 0; k < 2; ++k) {
       const Node& cut = graph_.node(node.inputs[k].node);

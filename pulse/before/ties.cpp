@@ -43,7 +43,7 @@ Result<Graph> with_frames(Graph graph, std::string_view symbol) {
   if (!graph.scope.proves_ge(Dim::symbol(symbol), Dim(1))) {
     RILL_TRY(graph.scope.assert_text(str_cat(symbol, " >= 1")));
   }
-  // Extents are 0 or more as the graph counts them, which short streams need not meet.
+  // Do not assume that extents are 0 or more: in short streams they may be negative.
   const SymbolScope asserted = graph.scope.without_extents();
   for (Node& node : graph.nodes) {
     const TensorPtr value = constant_of(*node.op);

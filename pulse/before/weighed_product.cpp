@@ -10,7 +10,8 @@ namespace {
 
 using Form = Course::Form;
 
-/// Return the softmax over axis `axis` of a wire, with the operators that move its frames.
+/// Return the softmax over `axis` from which a wire is made, and the operators after it, if these
+/// only move frames.
 std::optional<WeighedProduct> moved_weights(const Graph& graph, OutletId wire, int axis) {
   WeighedProduct out;
   while (true) {

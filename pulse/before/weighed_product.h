@@ -8,7 +8,7 @@
 
 namespace rill::pulse {
 
-/// Return whether a node gives a softmax over one axis.
+/// Return whether a node computes a softmax over one axis.
 bool is_softmax(const Node& node, int axis);
 
 /// The axes of one input of a product that sums over the stream.
@@ -17,20 +17,20 @@ struct ProductInput {
   int summed = -1;
 };
 
-/// Return the axes of an input of a product; nothing if it sums others than one of the stream.
+/// Return the axes of an input of a product; nothing unless it sums over one axis, of the stream.
 std::optional<ProductInput> product_input(const Graph& graph, const Node& node, size_t input,
                                           std::string_view symbol);
 
-/// A product of matrices that sums frames over the stream, weighted by a softmax.
+/// A matmul that sums frames over the stream, weighted by a softmax.
 struct WeighedProduct {
   OutletId scores;
-  std::vector<OpPtr> moves;  ///< of whole frames of the weights; they suit the scores as well
+  std::vector<OpPtr> moves;  ///< move whole frames of the weights; valid for the scores too
   OutletId frames;
   ProductInput of_scores;
   ProductInput of_frames;
 };
 
-/// Return the product that a node computes; nothing if it is another operator.
+/// Return the weighted product that a node computes; nothing for other nodes.
 std::optional<WeighedProduct> weighed_product(const Graph& graph, const Node& node,
                                               std::string_view symbol);
 

@@ -75,7 +75,7 @@ std::optional<WeighedSum> weighed_sum(const Graph& graph, const Node& node,
 struct StreamSum {
   OutletId frames;     ///< the terms
   int axis = 0;        ///< of the stream
-  OpPtr inner;         ///< sums fixed axes of each frame first; null if it need not
+  OpPtr inner;         ///< sums fixed axes of each frame first; null if there are none
   Dim terms_per_frame = 1;
 };
 
@@ -163,7 +163,7 @@ std::optional<std::vector<OutletId>> factors_of(const Graph& graph, OutletId wir
   return out;
 }
 
-/// Return whether a value is reduced from all frames.
+/// Return whether a value depends on a reduction over all frames.
 bool is_known_at_end(const Graph& graph, OutletId wire, const Dim& frames,
                      std::string_view symbol) {
   return any_before(graph, wire, [&](int id) {
@@ -260,7 +260,7 @@ Fact first_frame(Fact fact, int axis) {
   return fact.without_value();
 }
 
-/// The type of sums over any number of frames, which are added one by one.
+/// The type of sums: any number of frames are added one by one.
 constexpr DType kSums = DType::kF64;
 
 Fact summed(Fact fact) {
@@ -430,7 +430,7 @@ Result<OutletId> Loops::weighed_frames(int id, const WeighedProduct& sum) {
   return one(id, "", make_op<ops::Cast>(node.outputs[0].dtype), {mean});
 }
 
-/// Return the number of frames in the type of sums, as a tensor of that rank.
+/// Return the number of frames as a tensor of the type of sums and of that rank.
 Result<OutletId> Loops::count_of(int id, const Dim& frames, int rank) {
   RILL_ASSIGN(Tensor count,
               Tensor::of<Dim>(DType::kDim, std::vector<int64_t>(static_cast<size_t>(rank), 1),
@@ -449,7 +449,7 @@ Result<OutletId> Loops::sum_of(int id, const SquaredSum& sum, OutletId product) 
   return quotient(id, mapped_.at(*sum.scores), product, sum.sum.axis);
 }
 
-/// Sum over the axes of a sum, in its order.
+/// Sum terms over the axes of `sum`: fixed axes of each frame first, then the stream.
 Result<OutletId> Loops::total_of(int id, const StreamSum& sum, OutletId terms) {
   if (sum.inner) {
     RILL_ASSIGN(terms, one(id, "_of_frame", sum.inner, {terms}));
@@ -489,8 +489,8 @@ Result<OutletId> Loops::powers(int id, const PowerSum& sum) {
   return one(id, "", make_op<ops::Cast>(node.outputs[0].dtype), {total});
 }
 
-/// The sum of (x - c)^2 is the sum of x^2, minus 2 c times the sum of x, plus c^2 times their
-/// number.
+/// Return the sum of (x - c)^2: the sum of x^2, minus 2 c times the sum of x, plus c^2 times the
+/// number of terms.
 Result<OutletId> Loops::squared(int id, const SquaredSum& sum) {
   const auto wide = [&](std::string_view suffix, OutletId of) {
     return one(id, suffix, make_op<ops::Cast>(kSums), {mapped_.at(of)});

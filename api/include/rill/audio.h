@@ -84,7 +84,7 @@ rill_status rill_effect_process_with(rill_effect* effect, const rill_sound* in,
  *  Real-time: yes. */
 int64_t rill_effect_work(rill_effect* effect) RILL_REAL_TIME;
 /** Not 0: step in rill_effect_process in place of rill_effect_work, for rendering faster than
- *  sound. */
+ *  real time. */
 rill_status rill_effect_offline(rill_effect* effect, int32_t on);
 /** Return the number of pulses that a worker finished late since the last reset; -1 for null. */
 int64_t rill_effect_late(const rill_effect* effect) RILL_REAL_TIME;
@@ -98,7 +98,8 @@ rill_status rill_effect_state_size(rill_effect* effect, size_t* size);
 /** Write the state of the stream to memory aligned to 8 bytes. Errors: RILL_E_ARG if too small. */
 rill_status rill_effect_save(rill_effect* effect, void* bytes, size_t size, size_t* written);
 /** Continue a saved stream of an effect with the same model and options. The bytes, aligned to 8,
- *  may be anything. Errors: RILL_E_PARSE, and those of rill_state_load; the effect is new then. */
+ *  need not be trusted. Errors: RILL_E_PARSE, and those of rill_state_load; the effect is then in
+ *  the state of a new one. */
 rill_status rill_effect_load(rill_effect* effect, const void* bytes, size_t size);
 
 /** Receives new frames of an output; the view is valid until it returns. It runs in the thread that

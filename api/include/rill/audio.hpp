@@ -43,8 +43,8 @@ inline Result<int64_t> sample_rate(const Model& model) {
   }
   return detail::rate_of(property);
 }
-/// Return the sample rate that the model of a plan expects, which a compiled model keeps. Errors:
-/// as above.
+/// Return the sample rate that the model of a plan expects; compiled models keep it. Errors: as
+/// above.
 inline Result<int64_t> sample_rate(const Plan& plan) {
   rill_property property = {};
   property.size = sizeof(property);
@@ -110,7 +110,7 @@ class AudioListener {
   rill_status finish(Emit&& emit) RILL_REAL_TIME {
     return intake_.finish(emit);
   }
-  /// Reset to the state of a new one.
+  /// Return to the state of a new listener.
   rill_status reset() RILL_REAL_TIME { return intake_.reset(); }
 
  private:
@@ -160,7 +160,8 @@ class AudioEffect {
     if (!outlet) return outlet.error();
     AudioEffect out(options);
     out.latency_ = detail::latency(*first, info, options.block, &*back);
-    // A block goes in as a whole before frames come out; without a fixed length, chunks of it do.
+    // A block goes in as a whole before frames come out; without a fixed block length, chunks go in
+    // one by one.
     out.piece_ = options.block > 0 ? options.block : detail::kChunk;
     outlet->prepare(*back, out.latency_, out.piece_);
     out.bypass_ = detail::Bypass(options, out.latency_, out.piece_);
@@ -215,8 +216,8 @@ class AudioEffect {
     }
     return done;
   }
-  /// Step in `process` in place of `work`, for hosts that render faster than sound; the output is
-  /// the same.
+  /// Step in `process` in place of `work`, for hosts that render faster than real time; the output
+  /// is the same.
   void offline(bool on) {
     for (Run& run : runs_) run.intake.offline(on);
   }
@@ -247,10 +248,10 @@ class AudioEffect {
     *written = saved.bytes();
     return saved.status();
   }
-  /// Continue a saved stream, of an effect with the same model and options. The bytes may be
-  /// anything.
-  /// Errors: RILL_E_PARSE for other bytes; those of rill_state_load. The effect is new then.
-  /// Real-time: no.
+  /// Continue a saved stream, of an effect with the same model and options. The bytes need not be
+  /// trusted.
+  /// Errors: RILL_E_PARSE for other bytes; those of rill_state_load. The effect is then in the
+  /// state of a new one. Real-time: no.
   rill_status load(const void* bytes, size_t size) {
     auto saved = detail::SavedSound::load(bytes, size);
     state(saved);
@@ -258,7 +259,7 @@ class AudioEffect {
     (void)reset();
     return saved.status() == RILL_OK ? RILL_E_PARSE : saved.status();
   }
-  /// Reset to the state of a new one.
+  /// Return to the state of a new effect.
   rill_status reset() RILL_REAL_TIME {
     for (Run& run : runs_) {
       const rill_status begun = run.intake.reset();

@@ -60,7 +60,8 @@ class Intake {
   int64_t pulse() const { return pulses_.pulse(); }
   const Resampler& resampler() const { return resamplers_[0]; }
 
-  /// `reference`: the sound of the second input, if the model has one.
+  /// Take `frames` frames, starting at `first`. `reference`: the sound of the second input, if the
+  /// model has one.
   template <class Emit>
   rill_status take(const ConstSound& sound, const ConstSound* reference, int64_t first,
                    int64_t frames, Emit& emit) {
@@ -105,7 +106,7 @@ class Intake {
     if (handoff_) handoff_->state(saved);
   }
 
-  /// Leave the steps to the thread that calls `work`; the stream is that of output 0.
+  /// Leave the steps to the thread that calls `work`. `stream`: how output 0 streams.
   void hand_off(const rill_stream_info& stream) {
     handoff_ = std::make_unique<Handoff>(pulses_, stream, pulses_.session().output<float>(0));
     pulses_.fill_at(handoff_->place());
@@ -225,7 +226,7 @@ class Outlet {
     }
   }
 
-  /// Errors: RILL_E_INTERNAL if frames are missing.
+  /// Write the next `count` frames, which are due. Errors: RILL_E_INTERNAL if frames are missing.
   rill_status give(const Sound& out, int32_t channel, int64_t first, int64_t count) {
     for (Lane& lane : lanes_) {
       if (overrun_ || lane.held < count) return RILL_E_INTERNAL;
@@ -308,7 +309,7 @@ class Bypass {
 
   void set(bool on) { on_ = on; }
   bool on() const { return on_; }
-  /// Keep a piece of a block before its place is written.
+  /// Keep a piece of a block before the effect overwrites it.
   void take(const ConstSound& in, int64_t first, int64_t count) {
     const int64_t size = this->size();
     for (size_t channel = 0; channel < rings_.size(); ++channel) {
@@ -379,7 +380,7 @@ class Bypass {
   bool on_ = false;
 };
 
-/// Return the largest number of device frames that went in before their output came out: at any
+/// Return the maximum number of device frames that have gone in without having come out: at any
 /// time, or at the ends of blocks if their length is given. `back` resamples the output to the
 /// device; without it, a frame of the model counts as the sound that it describes.
 inline int64_t latency(const Intake& intake, const rill_stream_info& stream, int64_t block,

@@ -11,8 +11,8 @@
 namespace rill {
 inline namespace abi1 {
 
-/// Calls `AudioEffect::work` in a thread that polls, from `start` to `stop`. The effect keeps its
-/// place meanwhile. The app gives the thread its priority, through `native_handle`: below that of
+/// Calls `AudioEffect::work` in a thread that polls, from `start` to `stop`. The effect must not
+/// move meanwhile. The app gives the thread its priority, through `native_handle`: below that of
 /// the audio callback.
 class AudioWorker {
  public:
@@ -21,8 +21,8 @@ class AudioWorker {
   AudioWorker& operator=(const AudioWorker&) = delete;
   ~AudioWorker() { stop(); }
 
-  /// Start the thread; it polls every `poll`, which is a small part of a pulse.
-  /// Errors: RILL_E_STATE if it has started, or if the system has no thread.
+  /// Start the thread. It polls at intervals of `poll`: choose a small part of a pulse.
+  /// Errors: RILL_E_STATE if it has started, or if the system cannot start a thread.
   rill_status start(AudioEffect& effect, std::chrono::microseconds poll) {
     if (thread_.joinable()) return RILL_E_STATE;
     ends_.store(false);

@@ -1,6 +1,6 @@
 /** @file
  * Plans as files. The work of rill_prepare is done once, on any machine, and rill_plan_open
- * runs the file in place. The program `rill compile` does the same, and finds the layers whose
+ * uses the file in place. The program `rill compile` does the same, and finds the layers whose
  * weights can be quantised.
  *
  * Not for real-time threads. Texts that a callback receives are valid during that call.

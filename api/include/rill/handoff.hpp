@@ -18,7 +18,8 @@ namespace detail {
 /// no system calls.
 class Handoff {
  public:
-  /// The thread may lag by one pulse less than this number before a pulse is lost.
+  /// The number of pulses that the queue holds. The thread may lag by one pulse less before a pulse
+  /// is lost.
   static constexpr int64_t kSlots = 8;
 
   /// `out` is the view of output 0, and `stream` how it streams.
@@ -73,7 +74,7 @@ class Handoff {
     fulls_ = 0;
     handed_ = false;
   }
-  /// Save or load what waits, while no pulse waits to be stepped.
+  /// Save or load the frames that wait to be emitted, while no pulse waits to be stepped.
   void state(SavedSound& saved) {
     int64_t handed = handed_ ? 1 : 0;
     Slot& last = slot(filled() + kSlots - 1);
@@ -103,7 +104,7 @@ class Handoff {
 
   Slot& slot(int64_t index) { return slots_[static_cast<size_t>(index % kSlots)]; }
   int64_t filled() const { return counts_->filled.load(std::memory_order_relaxed); }
-  /// Return the frames that are valid after `steps` steps.
+  /// Return the number of frames that are valid after `steps` steps.
   int64_t heard(int64_t steps) const {
     return steps * pulse_ > delay_ ? steps * pulse_ - delay_ : 0;
   }
@@ -127,8 +128,8 @@ class Handoff {
     return TensorView<const float>(out);
   }
 
-  /// Emit the frames of the last pulse. There are as many as without threads: zeros come first
-  /// where some are missing.
+  /// Emit the frames of the last pulse: as many as without threads, with zeros first if some are
+  /// missing.
   template <class Emit>
   rill_status hand_back(Emit& emit) {
     const int64_t due = heard(fulls_) - heard(fulls_ - 1);

@@ -24,8 +24,8 @@ inline Error refusal(rill_status code, std::string why, std::string hint = "") {
 template <class T>
 class Pulses {
  public:
-  /// Errors: RILL_E_ARG for plans of another number of inputs, or of other element types, and for
-  /// inputs whose pulses differ in frames.
+  /// Make a session of a plan. Errors: RILL_E_ARG for plans of another number of inputs, or of
+  /// other element types, and for inputs whose pulses differ in frames.
   static Result<Pulses> make(const Plan& plan, size_t inputs = 1) {
     auto session = Session::make(plan);
     if (!session) return session.error();
@@ -105,8 +105,8 @@ class Pulses {
     }
     filled_ = 0;
   }
-  /// Run a pulse that was filled elsewhere, and copy output 0. Its valid frames are the `count`
-  /// ones from `first`.
+  /// Run a pulse that was filled elsewhere, and copy output 0. Its valid frames are `count`,
+  /// beginning at `first`.
   rill_status step_copied(const T* pulse, T* output, int64_t* first, int64_t* count) {
     for (const In& in : ins_) {
       const int64_t elements = pulse_ * in.lanes();

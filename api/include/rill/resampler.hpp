@@ -1,9 +1,9 @@
 /// @file
 /// Conversion of sample rates: a windowed sinc, one row of coefficients per phase.
 ///
-/// Written here because the established ones (libsoxr, libsamplerate, speexdsp, r8brain) are
-/// libraries to link, allocate while they run, or do not report their latency to the frame. This
-/// one is header only, counts its frames exactly, and is tested against scipy and libsoxr.
+/// Handwritten: libsoxr, libsamplerate, speexdsp and r8brain must be linked, allocate while they
+/// run, or do not report their latency to the frame. This one is header only, counts its frames
+/// exactly, and is tested against scipy and libsoxr.
 #pragma once
 
 #include <cmath>
@@ -67,7 +67,7 @@ class Resampler {
   int64_t needed(int64_t frames) const {
     return frames > 0 ? (frames - 1) * down_ / up_ + reach_ + 1 : 0;
   }
-  /// Return the most frames that one push of `frames`, or the end, gives.
+  /// Return the maximum number of output frames of one push of `frames`.
   int64_t most(int64_t frames) const { return frames * up_ / down_ + 2; }
   /// Return the numerator of the output rate over the input rate, reduced.
   int64_t up() const { return up_; }
@@ -119,7 +119,7 @@ class Resampler {
     held_ = held;
     center_ = center;
   }
-  /// Reset to the state of a new one.
+  /// Return to the state of a new resampler.
   void reset() RILL_REAL_TIME {
     for (float& value : past_) value = 0;
     // The first output needs silence for all taps before its center.
@@ -138,7 +138,7 @@ class Resampler {
 
   Resampler() = default;
 
-  /// The modified Bessel function of the first kind, of order 0. Source: its power series.
+  /// Return the modified Bessel function of the first kind, of order 0. Source: its power series.
   static double bessel(double x) {
     double term = 1;
     double sum = 1;

@@ -4,7 +4,7 @@
  * Every function checks its pointers, handles, indices and counts. A function that can fail returns
  * a rill_status; rill_last_error gives the reason. A failed call changes nothing. No exception
  * leaves the library.
- * Texts and arrays that a call returns live as long as its object, or until the model changes.
+ * Returned texts and arrays live as long as the handle of the call, or until the model changes.
  * A model or a session may be used by one thread at a time, a plan or rill_threads by any number.
  * A step runs on the thread that calls it, unless its session has rill_threads.
  * Structs begin with their size, so that they can grow: `rill_view view = {.size = sizeof view};`
@@ -290,7 +290,7 @@ typedef struct rill_audit_report {
   int64_t refused;               /**< lengths that the whole model accepts and the stream refuses */
   int64_t edges;                 /**< lengths at which a condition of the model changes */
   int64_t edges_compared;        /**< number of `edges` that were compared */
-  int64_t period;                /**< beyond all edges, extents of wires repeat with it */
+  int64_t period;                /**< of the extents of wires, beyond all edges */
   int64_t remainders;            /**< compared remainders of lengths modulo the period */
   int64_t streams; /**< stepped, pushed, reset, saved, cloned, moved or stepped together */
   int64_t outputs; /**< compared outputs, whose values are finite and vary with the input */
@@ -371,8 +371,8 @@ typedef struct rill_open_opts {
   int64_t max_buffers;       /**< 0: 1 048 576 */
 } rill_open_opts;
 
-/** Open a plan within limits; null stands for the defaults, which rill_plan_open and rill_plan_map
- *  have as well. Errors: RILL_E_NOMEM for a plan beyond a limit; as above. */
+/** Open a plan within limits; null stands for the defaults, as in rill_plan_open and rill_plan_map.
+ *  Errors: RILL_E_NOMEM for a plan beyond a limit; as above. */
 RILL_API rill_status rill_plan_open_opts(const char* path, const rill_open_opts* opts,
                                          rill_plan** plan);
 /** Open a plan in memory within limits, as rill_plan_map and rill_plan_open_opts do. */
@@ -416,7 +416,7 @@ typedef struct rill_stream_info {
   int64_t rate_num;           /**< frames of the output per frame of the input, as a fraction */
   int64_t rate_den;           /**< denominator of that fraction */
   int64_t warm_up_steps; /**< steps at the start without any frame */
-  int64_t flush_steps;   /**< most steps after the last input; -1: unknown */
+  int64_t flush_steps;   /**< maximum steps after the last input; -1: unknown */
   const char* symbol;    /**< the stream symbol, "" if the plan does not stream */
   const char* length;    /**< frames of the whole output, in that symbol; "" if unknown */
 } rill_stream_info;
@@ -459,8 +459,8 @@ typedef struct rill_session_opts {
   int64_t max_push; /**< frames that one push must accept if outputs are pulled; 0: one pulse */
 } rill_session_opts;
 
-/** Allocate everything that one run or stream needs. A new stream has run one step over zeros and
- *  was reset, which warms the caches. docs/sessions.md lists the calls that each state allows. */
+/** Allocate everything that one run or stream needs. For a stream, run one step over zeros, which
+ *  warms the caches, and reset. docs/sessions.md lists the calls that each state allows. */
 RILL_API rill_status rill_session_new(rill_plan* plan, rill_session** session);
 /** Make a session with options, as rill_session_new does; null for none. */
 RILL_API rill_status rill_session_open(rill_plan* plan, const rill_session_opts* opts,
@@ -475,8 +475,8 @@ RILL_API rill_status rill_session_need(const rill_plan* plan, const rill_session
  *  Threads and rill_step_timed are RILL_E_UNSUPPORTED in such a session. */
 RILL_API rill_status rill_session_place(rill_plan* plan, const rill_session_opts* opts,
                                         void* memory, size_t size, rill_session** session);
-/** Copy a session, so that both continue with the same bits: state, waiting frames, and values of
- *  inputs and outputs, in buffers of the copy. Threads are not copied. */
+/** Copy a session: state, waiting frames, and values of inputs and outputs, in buffers of the copy.
+ *  Both then continue with the same bits. Threads are not copied. */
 RILL_API rill_status rill_session_clone(const rill_session* session, rill_session** copy);
 /** Free the session. Null is allowed. */
 RILL_API void rill_session_free(rill_session* session);
@@ -587,7 +587,7 @@ RILL_API rill_status rill_pull(rill_session* session, size_t output, const rill_
  *  rill_step_partial). More frames may follow after an error, unless an earlier call succeeded. */
 RILL_API rill_status rill_finish(rill_session* session) RILL_REAL_TIME;
 
-/** Return the most bytes that rill_state_save writes, valid until a state is loaded. */
+/** Return the bytes that rill_state_save writes at most, valid until a state is loaded. */
 RILL_API rill_status rill_state_size(const rill_session* session, size_t* size) RILL_REAL_TIME;
 /** Write the state of a stream to memory aligned to 8 bytes: state of the operators, frames that
  *  wait to be stepped or pulled, and values of outputs that do not stream. Inputs that do not
@@ -638,8 +638,8 @@ typedef struct rill_pool {
 RILL_API rill_status rill_threads_wrap(const rill_pool* pool, rill_threads** threads);
 /** Release the handle; the last session with these threads ends them. Null is allowed. */
 RILL_API void rill_threads_free(rill_threads* threads);
-/** Let threads share the steps of a session; null: the calling thread alone, the default, also in
- *  clones. Allocates scratch memory for every thread, which rill_session_bytes counts.
+/** Let threads share the steps of a session. Null, the default also of clones, means the calling
+ *  thread alone. Allocates scratch memory for every thread, which rill_session_bytes counts.
  *  Real-time: no; steps wake threads by system calls. Errors: RILL_E_ARG, RILL_E_NOMEM. */
 RILL_API rill_status rill_session_set_threads(rill_session* session, const rill_threads* threads);
 /** @} */

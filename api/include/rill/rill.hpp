@@ -443,7 +443,7 @@ class Session {
     if (rill_session_open(plan.get(), &opts, &session) != RILL_OK) return Error::last();
     return Session(session, plan);
   }
-  /// Copy the session, so that both continue with the same bits.
+  /// Copy the session; both then continue with the same bits.
   Result<Session> clone() const {
     rill_session* copy = nullptr;
     if (rill_session_clone(get(), &copy) != RILL_OK) return Error::last();

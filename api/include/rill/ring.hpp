@@ -12,7 +12,7 @@ inline namespace abi1 {
 /// Carries elements from a writing to a reading thread, for example from an audio callback to a
 /// thread that runs a heavy model; a second ring carries results back.
 /// Thread: one calls `write` and `writable`, one calls `read` and `readable`. Real-time: yes,
-/// except `make`: no locks and no system calls, so that the reader has to poll.
+/// except `make`: no locks and no system calls, so the reader has to poll.
 template <class T>
 class Ring {
   static_assert(std::is_trivially_copyable_v<T>, "elements are copied by memcpy");

@@ -11,14 +11,14 @@ inline namespace abi1 {
 namespace detail {
 
 /// Visits the members of a stream in their order: counts their bytes, writes them, or reads them.
-/// All take multiples of 8 bytes. After the first failure nothing is read or written.
+/// Each member takes a multiple of 8 bytes. After the first failure nothing is read or written.
 class SavedSound {
  public:
   static SavedSound count() { return SavedSound(Do::kCount, nullptr, 0); }
   static SavedSound save(void* bytes, size_t size) {
     return SavedSound(Do::kSave, static_cast<char*>(bytes), size);
   }
-  /// The bytes may be anything: numbers out of range fail.
+  /// Load from bytes, which need not be trusted: numbers out of range fail.
   static SavedSound load(const void* bytes, size_t size) {
     return SavedSound(Do::kLoad, const_cast<char*>(static_cast<const char*>(bytes)), size);
   }
@@ -26,19 +26,19 @@ class SavedSound {
   rill_status status() const { return status_; }
   size_t bytes() const { return bytes_; }
 
-  /// A number from `least` to `most`.
+  /// Visit a number from `least` to `most`.
   void number(int64_t& value, int64_t least, int64_t most) {
     int64_t moved = value;
     move(&moved, sizeof moved);
     if (status_ == RILL_OK && (moved < least || moved > most)) fail(RILL_E_PARSE);
     if (does_ == Do::kLoad && status_ == RILL_OK) value = moved;
   }
-  /// A number that is the same in every stream of these options.
+  /// Visit a number that is the same in every stream of these options.
   void same(int64_t value) { number(value, value, value); }
   void floats(float* values, int64_t count) {
     move(values, static_cast<size_t>(count) * sizeof(float));
   }
-  /// The state of a session that steps.
+  /// Visit the state of a session that steps.
   void session(rill_session* session) {
     size_t most = 0;
     check(rill_state_size(session, &most));

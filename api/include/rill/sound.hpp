@@ -27,7 +27,7 @@ struct SoundOf {
   Void* data = nullptr;          ///< interleaved, or null
   const void* planes = nullptr;  ///< planar: an array of a `T*` or `const T*` per channel, or null
 
-  /// Describe samples of the channels in turn; `T`: int16_t, int32_t or float.
+  /// Describe interleaved samples; `T`: int16_t, int32_t or float.
   template <class T>
   static SoundOf interleaved(T* data, int32_t channels, int64_t frames) {
     return {format_of<T>(), channels, frames, data, nullptr};

@@ -7,7 +7,7 @@
 namespace rill {
 inline namespace abi1 {
 
-/// Feeds chunks of any length to a plan with one input, which streams, and emits the frames of its
+/// Feeds chunks of any length to a plan with one input, which streams. Emits the frames of its
 /// outputs, without the first `delay` ones.
 ///
 /// It calls `emit(size_t output, TensorView<const T> frames)` for every streaming output; the view
