@@ -7,15 +7,16 @@
 namespace rill::ops {
 
 /// Take slices of the first input along one axis, at the indices in the second input.
-/// Shapes: data [D0..Dn], indices [I0..Im] -> [D0..I0..Im..Dn], the indices' axes in place of
+/// Shapes: data [D0..Dn], indices [I0..Im] -> [D0..I0..Im..Dn]; the axes of the indices replace
 /// `axis`.
-/// Types: data of any type; integer indices, negative ones count from the end. A block-quantised
-/// constant, gathered along an axis before whole blocks, is only unpacked where indexed.
+/// Types: data of any type; integer indices, negative ones count from the end. Of a block-quantised
+/// constant, only the indexed slices are dequantised; each slice must consist of whole blocks.
 /// Errors: kShape if there is no such axis, or a constant index is out of range; kDType. Sessions
-/// refuse an index out of range in an input of the model; one that the model computes gives zeros.
-/// Stream: pointwise on the axes of the indices and on the data's other axes; indices that count up
-/// become a slice, and a few constant ones become one slice each. Indices such as
-/// i // 4 * 4 repeat the rows of a slice. So do indices clamped to the rows, which exporters write
+/// refuse an index out of range in an input of the model. If the model computes such an index, its
+/// slice is zero.
+/// Stream: pointwise on the axes of the indices and on the other axes of the data. Indices that
+/// count up become a slice, and a few constant indices become one slice each. Indices such as i //
+/// 4 * 4 repeat each row of a slice. Indices clamped to the rows do so too; exporters write these
 /// for a linear interpolation by a power of two.
 /// Source: tract, `tract_core_gather`.
 class Gather final : public OpBase<Gather> {
@@ -44,9 +45,9 @@ class Gather final : public OpBase<Gather> {
   Status move_axis_downstream(Rewrite& rewrite) const;
 };
 
-/// Take, for each index, the element of the first input at the same place, except on `axis`, where
-/// the index selects it.
-/// Shapes: data [D0..Dn], indices [I0..In], I <= D but on `axis` -> [I0..In].
+/// Take one element of the first input per index: at the position of the index, except on `axis`,
+/// where the index is the position.
+/// Shapes: data [D0..Dn], indices [I0..In], I <= D except on `axis` -> [I0..In].
 /// Types, Errors: as for `Gather`. Stream: pointwise on the other axes.
 /// Source: tract, `tract_core_gather_elements`.
 class GatherElements final : public OpBase<GatherElements> {
@@ -65,10 +66,10 @@ class GatherElements final : public OpBase<GatherElements> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Take slices of the first input at the positions that the last axis of the second one lists.
+/// Take slices of the first input at the positions in the last axis of the second input.
 /// Shapes: data [B0..Bb, D0..Dn], indices [B0..Bb, I0..Im, k] -> [B0..Bb, I0..Im, Dk..Dn].
-/// Types, Errors: as for `Gather`; k is a number.
-/// Stream: pointwise on the batch axes and on the axes of the indices but the last.
+/// Types, Errors: as for `Gather`; k is not symbolic.
+/// Stream: pointwise on the batch axes and on the axes of the indices except the last.
 /// Source: ONNX, `GatherND`; tract, `tract_core_gather_nd`.
 class GatherNd final : public OpBase<GatherNd> {
  public:
