@@ -13,8 +13,8 @@ class StateReader;
 class StateWriter;
 
 /// The state of a stream as bytes: its position, the state of each node, and the queued frames of
-/// inputs and outputs. A session of any plan of the same model can continue from it, whatever its
-/// pulse, kernels and memory layout: a ring is saved as the last frames of a wire, in rows.
+/// inputs and outputs. A session of any plan of the same model can continue from it, for any pulse,
+/// kernels and memory layout: a ring is saved as the last frames of a wire, in rows.
 ///
 ///   header   magic, version, sizes, checksum, fingerprint of the model, position, end
 ///   wires    the delay of each wire of the model: pulses with other delays do not fit

@@ -12,9 +12,10 @@
 namespace rill {
 namespace {
 
-// Folding creates larger constants only within the budget `Graph::large_folds`.
+// Folding may create larger constants only within the budget `Graph::large_folds`.
 constexpr int64_t kSmallFoldElements = int64_t{1} << 22;
-// The budget of folds per large constant of a file: a cast, a scale, a transposition and one spare.
+// Folds per large constant of a file that the budget allows: a cast, a scale, a transposition and
+// one spare.
 constexpr int64_t kFoldsOfLargeConstant = 4;
 
 }  // namespace
@@ -72,7 +73,7 @@ std::string Graph::unique_name(std::string_view stem) const {
 std::string Graph::claim_name(std::string_view stem) {
   std::string claimed = unique_name(stem);
   if (claimed.size() > stem.size()) {
-    // Names that were tried before are taken, so start after the last one.
+    // Smaller numbers were tried before and are taken, so start after the last one.
     int next = 0;
     std::from_chars(claimed.data() + stem.size() + 1, claimed.data() + claimed.size(), next);
     names_.find(stem)->second = next + 1;
@@ -164,7 +165,8 @@ Result<std::vector<Tensor>> evaluate(const Op& op, std::span<const TensorPtr> in
 
 namespace {
 
-/// Return the constant with other extents if the operator only changes these; elements are shared.
+/// Return the constant with other extents if the operator changes only the extents; the elements
+/// are shared.
 std::optional<Tensor> reshaped_value(const Op& op, std::span<const OutletId> inputs,
                                      const Graph& graph, const Facts& outputs) {
   const bool keeps = op.traits().keeps_order && inputs.size() == 1 && outputs.size() == 1;
@@ -189,7 +191,8 @@ bool can_fold(const Graph& graph, const Op& op, std::span<const OutletId> inputs
   for (const Fact& fact : outputs) {
     const auto count = volume(fact.shape).to_int();
     if (!count) return false;
-    // A few bytes of a file can request a large constant, so a fold of a large one must not grow.
+    // A few bytes of a file can request a large constant, so folding a large constant must not
+    // enlarge it.
     if (*count > kSmallFoldElements && (*count > input_elements || *count > graph.large_folds)) {
       return false;
     }
@@ -215,7 +218,7 @@ Result<std::vector<OutletId>> Graph::add_folded(std::string_view node_name, OpPt
   std::vector<TensorPtr> values;
   for (const OutletId& input : node_inputs) values.push_back(fact(input).konst);
   auto results = evaluate(*op, values, *inferred);
-  // A value that is still undecidable, such as S >= 3, stays in the graph.
+  // A value that is still undecided, such as S >= 3, stays in the graph.
   if (!results.ok()) return as_node();
   std::vector<OutletId> outlets;
   for (size_t i = 0; i < results->size(); ++i) {
@@ -325,16 +328,16 @@ Graph empty_like(const Graph& graph) {
 namespace {
 
 /// Finds wires whose length expression differs from their extent, because an upstream window is
-/// longer than its input: the wire then has no frames, but the expression is negative. An attribute
-/// with such an expression, for example of a slice, would select wrong frames, and a length that
-/// becomes data would be negative.
+/// longer than its input: the wire then has no frames, but the expression is negative. In an
+/// attribute, for example of a slice, the expression would select wrong frames. As data, the length
+/// would be negative.
 class ExtentsCheck {
  public:
   ExtentsCheck(std::string_view symbol, const Dim& by) : symbol_(symbol), by_(by) {}
 
   void look_at(const Node& node, const Graph& bound, const std::vector<OutletId>& outlets,
                bool written_with_symbol) {
-    // The node whose attribute mentions a wrong length comes after the node of that wire.
+    // The node whose attribute contains a wrong length comes after the node of that wire.
     if (written_with_symbol && !wrong_.ok() && written_.empty()) written_ = node.name;
     for (size_t slot = 0; slot < node.outputs.size() && wrong_.ok(); ++slot) {
       const Fact& declared = node.outputs[slot];
@@ -363,7 +366,7 @@ class ExtentsCheck {
     if (!wrong_.ok() && written_.empty()) written_ = node.name;
   }
 
-  /// Return whether a length is data somewhere, and not only the extent of wires.
+  /// Return whether a length is read as data anywhere, and not only used as an extent.
   bool has_data() const { return has_data_; }
 
   Status verdict() const {
@@ -377,9 +380,9 @@ class ExtentsCheck {
   std::string_view symbol_;
   const Dim& by_;
   bool has_data_ = false;
-  std::string written_;  ///< the first later node with the symbol in an attribute
+  std::string written_;  ///< the first later node whose attribute contains the symbol
   Status wrong_;
-  Status empty_;  ///< of the first wire with a negative count of frames
+  Status empty_;  ///< the error for the first wire with a negative number of frames
 };
 
 Status check_assertions(const SymbolScope& scope, std::string_view symbol, const Dim& by) {
@@ -395,8 +398,8 @@ Status check_assertions(const SymbolScope& scope, std::string_view symbol, const
   return {};
 }
 
-/// Check lengths that the model reads as data. A slice that ends before it begins is empty, but its
-/// length would be negative.
+/// Check lengths that the model reads as data. A slice whose end is before its begin is empty, but
+/// its length expression is negative.
 Status check_lengths(const SymbolScope& scope, std::string_view symbol, const Dim& by) {
   std::vector<Dim> lengths = scope.lengths();
   for (const SymbolScope::Assertion& extent : scope.extents()) {
@@ -414,7 +417,8 @@ Status check_lengths(const SymbolScope& scope, std::string_view symbol, const Di
   return {};
 }
 
-/// Check numbers that nodes read: where a wire is empty, the graph may count fewer than 0 frames.
+/// Check numbers that nodes read: for an empty wire, the graph may compute with fewer than 0
+/// frames.
 Status check_numbers(const SymbolScope& scope, std::string_view symbol, const Dim& by) {
   for (const SymbolScope::Taken& each : scope.taken()) {
     if (!each.counted.mentions(symbol) && !each.real.mentions(symbol)) continue;
@@ -440,7 +444,7 @@ Status check_numbers(const SymbolScope& scope, std::string_view symbol, const Di
   return {};
 }
 
-/// Bind a symbol in the lengths of streams, unless it is the stream symbol.
+/// Bind a symbol in the lengths of streams, unless it is the stream symbol itself.
 void bind_lengths(std::string_view symbol, const Dim& by, Streaming* streaming) {
   if (streaming->symbol() == symbol) return;
   for (StreamingOutput& output : streaming->outputs) {
@@ -481,7 +485,8 @@ Result<Graph> Graph::with_symbol(std::string_view symbol, const Dim& by) const {
     if (!op) op = each.op;
     auto made = out.add_folded(each.name, std::move(op), node_inputs, each.line);
     if (!made.ok()) {
-      // A number that is counted wrong there is the cause, and names a node of the file.
+      // A number that the graph computes wrong there is the cause, and its error names a node of
+      // the file.
       RILL_TRY(check_numbers(scope, symbol, by));
       return made.take_status();
     }
@@ -520,7 +525,7 @@ Graph Graph::compacted() const& { return Graph(*this).compacted(); }
 
 namespace {
 
-/// Return, for each node, whether an output needs it. Inputs always count as needed.
+/// Return, by node, whether an output needs it. Inputs always count as needed.
 std::vector<char> needed_nodes(const Graph& graph) {
   std::vector<char> needed(graph.nodes.size(), 0);
   for (const OutletId& output : graph.outputs) needed[static_cast<size_t>(output.node)] = 1;
@@ -555,7 +560,7 @@ Graph Graph::compacted() && {
     if (!needed[i]) continue;
     mapped[i] = static_cast<int>(left);
     std::for_each(nodes[i].inputs.begin(), nodes[i].inputs.end(), move);
-    // Names from the caller may clash.
+    // Names from the caller may not be unique.
     nodes[i].name = claim_name(nodes[i].name);
     if (i != left) nodes[left] = std::move(nodes[i]);
     ++left;

@@ -7,12 +7,12 @@
 
 namespace rill {
 
-/// Return whether `found(id)` holds for a node upstream of a wire, the node of the wire included.
-/// The walk continues to the inputs of a node if `through(id)` holds; it visits each node once, in
+/// Return whether `found(id)` holds for a node upstream of a wire, including the node of the wire.
+/// The walk continues to the inputs of a node if `through(id)` holds. It visits each node once, in
 /// an unspecified order.
 template <class Found, class Through>
 bool any_before(const Graph& graph, OutletId wire, const Found& found, const Through& through) {
-  // In a large graph the walk may be short, so its cost must depend on the visited nodes only.
+  // The walk may be short even in a large graph, so its cost must depend on visited nodes only.
   std::unordered_set<int> seen{wire.node};
   std::vector<int> open{wire.node};
   while (!open.empty()) {
@@ -38,7 +38,7 @@ TensorPtr constant_of(const Op& op);
 /// Return the fact of an input of the model; null for all other operators.
 const Fact* source_of(const Op& op);
 
-/// Return whether a wire depends on positions and lengths only, and not on the values of any input.
+/// Return whether a wire depends only on positions and lengths, not on values of inputs.
 bool is_positional(const Graph& graph, OutletId wire);
 
 }  // namespace rill
