@@ -48,7 +48,7 @@ class Checked {
   friend bool operator<=(Checked a, Checked b) RILL_NONBLOCKING;
 
  private:
-  /// Marks a missing value, which lies in no range.
+  /// Marks a missing value, for which `within` is false.
   static constexpr int64_t kNone = INT64_MIN;
 
   int64_t value_;

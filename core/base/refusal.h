@@ -19,7 +19,7 @@ struct [[nodiscard]] Refusal {
   // Steps return this for every success, so only the first letter is set.
   Refusal() RILL_NONBLOCKING { message[0] = '\0'; }
   bool ok() const RILL_NONBLOCKING { return code == Code::kOk; }
-  /// Return the error as a `Status`, which allocates.
+  /// Return the error as a `Status`. Allocates.
   Status status() const;
 };
 

@@ -89,7 +89,7 @@ class [[nodiscard]] Result {
   Result(Result&&) noexcept = default;
   Result& operator=(const Result&) = default;
   Result& operator=(Result&&) noexcept = default;
-  [[gnu::always_inline]] ~Result() {}  // NOLINT: inlined, which a default one is not
+  [[gnu::always_inline]] ~Result() {}  // NOLINT: inlined, unlike a default one
 
   bool ok() const { return value_.has_value(); }
   T& value() & { return check(), *value_; }

@@ -101,7 +101,7 @@ class Positions {
  private:
   using Place = std::pair<OutletId, Square>;
 
-  /// A wire at its place, with its inputs: built once, and evaluated for many positions.
+  /// A wire with its axes of positions, and its inputs: built once, evaluated for many positions.
   struct Entry {
     explicit Entry(PositionOp of) : op(std::move(of)) {}
     PositionOp op;

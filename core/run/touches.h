@@ -33,7 +33,7 @@ struct Region {
   Region with(const Region& other) const;
 };
 
-/// Return the region of one element of type T at a place.
+/// Return the region of one element of type T at `ref`.
 template <class T>
 Region region(const Ref& ref) {
   Region out;

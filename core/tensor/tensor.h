@@ -50,8 +50,8 @@ class Tensor {
   static Result<Tensor> blocks(BlockFormat format, std::vector<int64_t> shape,
                                std::span<const std::byte> bytes);
 
-  /// Refer to elements in memory of another owner, which must not change and must be aligned to 64
-  /// bytes unless empty. Errors: kShape unless the byte count matches the shape.
+  /// Refer to elements in memory of another owner. They must not change, and must be aligned to 64
+  /// bytes if there are any. Errors: kShape unless the byte count matches the shape.
   static Result<Tensor> borrowed(DType dtype, BlockFormat format, std::vector<int64_t> shape,
                                  QParams q, std::span<const std::byte> bytes,
                                  const std::shared_ptr<const void>& data);

@@ -255,8 +255,7 @@ Result<Value> load_cast(LoadCtx& ctx) {
 Result<Value> load_shape_of(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
   const std::vector<Dim> shape = ctx.fact(x).shape;
-  // A model that reads the shape may index from the end of an extent, which compares the extent
-  // with 0.
+  // A model that reads the shape may count an index from the end: that compares an extent with 0.
   ctx.graph().read_shape(x);
   return as_value(ctx.konst(Tensor::dims(shape)));
 }

@@ -188,8 +188,8 @@ struct StreamSplit {
   int64_t to_inner = 1;
 };
 
-/// Refuse a reshape between a symbolic extent and a fixed number of elements, which only one length
-/// has.
+/// Refuse a reshape between a symbolic extent and a fixed number of elements: only one length of
+/// stream has that number.
 Status refuse_counted(const PulseBuilder& b, const Fact& open, const Fact& counted) {
   const auto elements = volume(counted.shape).to_int();
   const auto length = elements ? solve(volume(open.shape), *elements, {}) : std::nullopt;

@@ -474,7 +474,7 @@ Result<Value> load(LoadCtx& ctx) {
     RILL_TRY(find_parameter(ctx, parameter, scan, full, state, &wiring));
     facts.push_back(Scan::inner_fact(wiring.op.inputs.back(), ctx.fact(wiring.inputs.back())));
   }
-  // Result j of those named by states updates state j, counted in the order of the parameters.
+  // In ascending order, the results that states name update the states in parameter order.
   std::vector<int> stated;
   for (const Tuple& tuple : state) {
     RILL_ASSIGN(const std::string name, tuple.text(2));

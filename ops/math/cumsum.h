@@ -17,7 +17,7 @@ class CumSum final : public OpBase<CumSum> {
   bool exclusive = false;
   bool reverse = false;
   bool streaming = false;  ///< each evaluation continues the sum of the previous one
-  int64_t skip = 0;        ///< frames at the start of a stream that give 0 and are not summed
+  int64_t skip = 0;        ///< frames at the start of a stream that output 0 and are not summed
   CumSum() = default;
   explicit CumSum(int64_t on) : axis(on) {}
   std::string_view name() const override { return streaming ? "PulsedCumSum" : "CumSum"; }

@@ -8,7 +8,7 @@ struct CumSumHow {
   int axis = 0;
   bool exclusive = false;
   bool reverse = false;
-  int64_t skip = 0;  ///< frames at the start of a stream that give 0 and are not summed
+  int64_t skip = 0;  ///< frames at the start of a stream that output 0 and are not summed
 };
 RILL_STEP_FIELDS(CumSumHow, axis, exclusive, reverse, skip)
 
