@@ -124,7 +124,8 @@ class PulseBuilder {
 
   const Node& node() const { return whole_.node(node_); }            ///< in the whole graph
   const Fact& in(int i) const { return whole_.fact(source_of(i)); }  ///< in the whole graph
-  const Fact& out(int i) const { return node().outputs[static_cast<size_t>(i)]; }  ///< in the whole graph
+  /// Return the fact of output i in the whole graph.
+  const Fact& out(int i) const { return node().outputs[static_cast<size_t>(i)]; }
   int inputs() const { return static_cast<int>(node().inputs.size()); }
   const std::string& symbol() const { return symbol_; }
   /// Return how input i streams; nothing if it is static.

@@ -13,9 +13,9 @@ namespace rill::ops {
 /// Types: all plain ones; `value` has rank 0 and the input's type.
 /// Errors: kShape if `pads` does not match the rank, is negative, or needs more elements to repeat
 /// or mirror than there are; kDType.
-/// Stream: on the streaming axis, "constant" subtracts `before` from the delay; no data moves, except
-/// for a mask. The other modes repeat frames of the stream. These frames must have arrived, which
-/// bounds the reduction of the delay. A downstream window may read them from its history.
+/// Stream: on the streaming axis, "constant" subtracts `before` from the delay; no data moves,
+/// except for a mask. The other modes repeat frames of the stream. These frames must have arrived,
+/// which bounds the reduction of the delay. A downstream window may read them from its history.
 /// Source: NNEF 1.0, `pad`.
 class Pad final : public OpBase<Pad> {
  public:

@@ -37,8 +37,8 @@ Status stable_shift(Rewrite& rewrite);
 /// a / b: large quotients would round to wrong integers.
 Status stable_rest(Rewrite& rewrite);
 
-/// Replace a selection by atan2(x, y) if it computes that: exporters write atan2(x, y) as atan(x / y)
-/// with corrections, and so get NaN at (0, 0).
+/// Replace a selection by atan2(x, y) if it computes that: exporters write atan2(x, y) as
+/// atan(x / y) with corrections, and so get NaN at (0, 0).
 Status stable_angle(Rewrite& rewrite);
 
 /// Write the formula of log(x + 1) or exp(x) - 1 to NNEF.
