@@ -12,8 +12,8 @@ namespace rill::ops {
 /// Combine two tensors element by element.
 /// Shapes: two of one rank, extents equal or 1 -> the larger of each.
 /// Types: both inputs of one type: numbers, dims or quantised; equality: also bool and strings;
-/// logic: bool, integers and dims. Some kinds are for floats only (`BinaryKind`). The output has the
-/// type of the inputs; for comparisons it is bool. Quantised types compute on the real numbers.
+/// logic: bool, integers and dims. Some kinds are for floats only (`BinaryKind`). The output has
+/// the type of the inputs, or bool for comparisons. Quantised types compute on the real numbers.
 /// Errors: kShape if ranks differ or extents clash; kDType if types differ or are not supported.
 /// Stream: pointwise.
 /// Source: NNEF 1.0, `add` and similar operators; tract, `tract_core_xor`, `tract_core_bitand`,
