@@ -11,9 +11,9 @@ namespace rill::ops {
 /// Convert the elements to another type. Floats to integers truncate and saturate; NaN becomes 0.
 /// Integers to integers wrap. Anything to bool is `!= 0`.
 /// Shapes: any, kept.
-/// Types: all but strings. From a quantised type: the real numbers. To a quantised type: rounded
-/// half to even.
-/// Errors: kDType for strings.
+/// Types: all; strings and blobs only to their own type. From a quantised type: the real numbers.
+/// To a quantised type: rounded half to even.
+/// Errors: kDType for other casts of strings and blobs.
 /// Stream: pointwise.
 /// Source: tract, `tract_core_cast`.
 class Cast final : public OpBase<Cast> {

@@ -9,8 +9,8 @@ namespace rill::ops {
 /// Take slices of the first input along one axis, at the indices in the second input.
 /// Shapes: data [D0..Dn], indices [I0..Im] -> [D0..I0..Im..Dn]; the axes of the indices replace
 /// `axis`.
-/// Types: data of any type; integer indices, negative ones count from the end. Of a block-quantised
-/// constant, only the indexed slices are dequantised; each slice must consist of whole blocks.
+/// Types: data of any type; integer indices, negative ones count from the end. If the slices of a
+/// block-quantised constant are whole blocks, only the indexed ones are dequantised.
 /// Errors: kShape if there is no such axis, or a constant index is out of range; kDType. Sessions
 /// refuse an index out of range in an input of the model. If the model computes such an index, its
 /// slice is zero.

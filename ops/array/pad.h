@@ -12,7 +12,7 @@ namespace rill::ops {
 /// Shapes: [D0..Dn] -> [before0 + D0 + after0..].
 /// Types: all plain ones; `value` has rank 0 and the input's type.
 /// Errors: kShape if `pads` does not match the rank, is negative, or needs more elements to repeat
-/// or mirror than there are; kDType.
+/// or mirror than there are; kDType; kUnsupported for another mode.
 /// Stream: on the streaming axis, "constant" subtracts `before` from the delay; no data moves,
 /// except for a mask. The other modes repeat frames of the stream. These frames must have arrived,
 /// which bounds the reduction of the delay. A downstream window may read them from its history.

@@ -59,8 +59,8 @@ class Slice final : public OpBase<Slice> {
 /// Shapes: [D0..Dn] -> the same with ceil((D - modulo) / |stride|) on `axis`.
 /// Types: all except block-quantised constants.
 /// Errors: kShape if there is no such axis, `stride` is 0 or `modulo` is negative.
-/// Stream: on the streaming axis, the stride must divide the pulse; the delay becomes (delay +
-/// modulo) / stride.
+/// Stream: on the streaming axis, the stride must divide the pulse, and must be positive; the delay
+/// becomes floor((delay + modulo) / stride).
 /// Source: tract, `tract_core_downsample`; NNEF 1.0, `slice` with a stride.
 class Downsample final : public OpBase<Downsample> {
  public:
