@@ -35,7 +35,8 @@ Result<std::vector<Amounts>> amounts(OnnxCtx& ctx, int rank) {
   return pads;
 }
 
-/// Move the constant amounts out and set them to 0; symbolic amounts stay in `written`.
+/// Move the amounts of axes with two constants out, and set them to 0; the amounts of other axes
+/// stay in `written`.
 Pads take_numbers(std::vector<Amounts>* written) {
   Pads out;
   for (auto& [before, after] : *written) {
@@ -48,7 +49,7 @@ Pads take_numbers(std::vector<Amounts>* written) {
   return out;
 }
 
-/// Return the axes with a symbolic amount.
+/// Return the axes that have an amount other than 0.
 std::vector<OpenPads> open_pads(const std::vector<Amounts>& amounts) {
   std::vector<OpenPads> out;
   for (size_t axis = 0; axis < amounts.size(); ++axis) {

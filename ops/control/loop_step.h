@@ -58,7 +58,7 @@ struct LoopArgs {
   std::optional<FramesSoFar> limit;
   bool backward = false;
   bool reset_every_turn = false;
-  Ref counter;  ///< iterations over the stream so far; restarts at 0 if `reset_every_turn`
+  Ref counter;  ///< iterations over the stream so far; not used if `reset_every_turn`
 };
 
 RILL_STEP_FIELDS(LoopArgs, steps, scanned, states, passed, full, last, iterations, skip, limit,

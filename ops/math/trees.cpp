@@ -12,8 +12,8 @@ namespace {
 
 constexpr int64_t kColumns = 5;  ///< per node: feature, true row, false row, value, test
 
-/// Let trees vote: each tree leads a row of features to a leaf, which adds its votes to the scores
-/// of classes.
+/// Let trees vote: each tree leads a row of features to a leaf, which votes for classes.
+/// `aggregate` (SUM, AVERAGE, MAX or MIN) combines the votes for a class to its score.
 /// `trees`: the row of each root in `nodes`.
 /// `nodes`: feature, row if true, row if false, the bits of an f32, and the test (1 ==, 2 !=, 3 <,
 /// 4 >, 5 <=, 6 >=; + 256 if NaN is true). A leaf has its first vote, the end of its votes, 0, 0,
