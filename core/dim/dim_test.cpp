@@ -187,7 +187,7 @@ TEST(Dim, ADivisionAfterALeadingSignParsesBack) {
 
 class Malformed : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(Malformed, IsAnErrorWithTheColumn) {
+TEST_P(Malformed, IsAnErrorThatQuotesTheText) {
   const auto parsed = parse_dim(GetParam());
   ASSERT_FALSE(parsed.ok());
   EXPECT_EQ(parsed.error().code, Code::kParse);

@@ -92,7 +92,7 @@ struct OpTraits {
 struct EvalCtx {
   std::span<const View> in;
   std::span<const View> out;
-  void* state = nullptr;               ///< what `Op::state_bytes` asked for
+  void* state = nullptr;               ///< memory of `Op::state_bytes` bytes; may be null
   const StreamClock* clock = nullptr;  ///< null outside streams
   std::string_view symbol;             ///< the stream symbol; empty outside streams
   int64_t symbol_value = 0;
@@ -143,7 +143,7 @@ class Op {
   /// Return whether the outputs are constant if all inputs are.
   virtual bool foldable() const { return true; }
   /// Return whether every run gives the same results for the same inputs, at every position of a
-  /// stream. `prepare` then runs steps that only read constants once.
+  /// stream. `prepare` then runs the op's steps only once if they read constants alone.
   virtual bool repeatable() const { return foldable(); }
   /// Return whether equal nodes give different results, because they draw random numbers without a
   /// seed. By default: whether any node of the body does.
@@ -179,7 +179,7 @@ class Op {
     return {};
   }
   /// Add the nodes that run one pulse at a time. By default: the op itself if `axes` lists the
-  /// streaming axis; else kUnsupported.
+  /// streaming axis; else fail with kPulse.
   virtual Status pulsify(PulseBuilder& builder) const;
   /// Replace the node by a simpler equivalent, or do nothing. Independent of the hardware.
   virtual Status declutter(Rewrite& rewrite) const {

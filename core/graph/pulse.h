@@ -158,8 +158,8 @@ class PulseBuilder {
   virtual int64_t await(int i) = 0;
   /// As `await`, for one frame along the streaming axis: stored frames become valid one by one.
   virtual int64_t await_frame(int i, int64_t frame) = 0;
-  /// Prove that an expression is >= 0 at every length that the model accepts, at which all slices
-  /// to fixed frames of the stream exist. Streams of other lengths are refused at their end.
+  /// Return whether an expression is provably >= 0 at every length at which all slices to fixed
+  /// frames of the stream exist. Streams of other lengths are refused at their end.
   virtual bool proves_of_taken_lengths(const Dim& dim) const = 0;
 
   /// Declare that frame n of the outputs reads no frame of input i before (n * stride + offset) /
@@ -198,8 +198,8 @@ class PulseBuilder {
   /// are valid from the start.
   virtual Result<OutletId> prefix(OutletId wire, StreamFact* stream, OutletId frames, int64_t count,
                                   std::vector<int64_t> known) = 0;
-  /// Delay all streaming inputs to their smallest common delay. They must have the same pulse and
-  /// length. `tracks` gives the axis of each input.
+  /// Streaming inputs at one common delay, and static inputs. `sync` delays the streaming inputs to
+  /// the smallest such delay. Errors: kPulse if they differ in frames per pulse or in length.
   struct Synced {
     std::vector<OutletId> wires;
     StreamFact stream;  ///< the stream of input `first`

@@ -9,7 +9,7 @@ namespace {
 
 // Index arithmetic of real models is a few nodes deep.
 constexpr int kMaxDepth = 24;
-// If each node reads its predecessor twice, the number of paths doubles per node.
+// The maximum number of visits: if each node reads its predecessor twice, paths double per node.
 constexpr int kMostNodes = 1 << 12;
 
 // Floats represent integers exactly up to here.

@@ -12,7 +12,7 @@
 
 namespace rill {
 
-/// The stream symbol by default.
+/// The default stream symbol.
 inline constexpr std::string_view kDefaultStreamSymbol = "S";
 
 /// The streaming of an output of a pulsed graph.

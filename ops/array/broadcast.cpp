@@ -44,8 +44,8 @@ Status pulsify_static(PulseBuilder& b, const Broadcast& op) {
     axis = i;
   }
   if (axis < 0) {
-    // No output axis depends on the stream: the shape simplifies, such as min(S, 1) for streams
-    // with at least one frame.
+    // No output axis depends on the stream any more: the shape was simplified, as min(S, 1) is for
+    // streams with at least one frame.
     if (b.await(0) > 0) return refuse_table(b);
     RILL_ASSIGN(const OutletId out, b.add1(make_op<Broadcast>(b.out(0).shape), {b.wire(0)}));
     b.set(0, out, std::nullopt);
