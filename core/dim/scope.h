@@ -30,7 +30,7 @@ class SymbolScope {
   std::string fresh(std::string_view stem) const;
 
   /// Add `expr op expr`, or `scenario: expr op expr`, with op one of == <= >= < >.
-  /// Errors: kParse.
+  /// Errors: kParse; kSymbol if it and another assertion exclude each other for every size.
   Status assert_text(std::string_view text);
   const std::vector<Assertion>& assertions() const { return assertions_; }
   const std::vector<Scenario>& scenarios() const { return scenarios_; }

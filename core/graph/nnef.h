@@ -95,12 +95,12 @@ class LoadCtx {
   Result<Value> add_value(OpPtr op, WireList inputs, std::string_view suffix = {});
   virtual Result<OutletId> konst(Tensor value, std::string_view suffix = {}) = 0;
 
-  /// Return the type that graph.quant gives for output i of this statement; nothing if there is no
-  /// entry.
   struct QuantType {
     DType dtype;
     QParams q;
   };
+  /// Return the type that graph.quant gives for output i of this statement; nothing if there is no
+  /// entry.
   virtual std::optional<QuantType> quant(int output = 0) const = 0;
   /// Return the generic type of the call: "scalar" in `variable<scalar>(...)`, or empty.
   virtual std::string_view generic() const = 0;
@@ -110,13 +110,13 @@ class LoadCtx {
   virtual std::string assigned_name(int output = 0) const = 0;
   /// Return the tensor in `<label>.dat`.
   virtual Result<TensorPtr> resource(std::string_view label) = 0;
-  /// Translate a fragment of the document into a loop body whose sources are the parameters.
-  /// `facts`: one per parameter, in order.
   struct BodyParameter {
     std::string name;
   };
   virtual Result<std::vector<std::string>> fragment_parameters(std::string_view fragment) = 0;
   virtual Result<std::vector<std::string>> fragment_results(std::string_view fragment) = 0;
+  /// Translate a fragment of the document into a loop body whose sources are the parameters.
+  /// `facts`: one per parameter, in order.
   virtual Result<Graph> fragment_graph(std::string_view fragment, std::span<const Fact> facts) = 0;
   virtual Graph& graph() = 0;
   virtual int line() const = 0;

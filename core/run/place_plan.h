@@ -40,9 +40,9 @@ struct PlacedPlan {
 /// many bytes placing needs.
 /// Checks that numbers fit their types and that lists fit the file, but not which memory steps
 /// access: the file counts as part of the program. Errors: kParse if it is not a plan file; kAbi
-/// for another version; kUnsupported for targets, kinds of steps or kernels that the build lacks;
-/// kArg for unaligned memory; kNoMem with the number of bytes needed. After an error, nothing is
-/// placed.
+/// for another version or byte order; kUnsupported for targets, kinds of steps or kernels that the
+/// build lacks; kArg for unaligned memory; kNoMem with the number of bytes needed. After an error,
+/// nothing is placed.
 Refusal place_plan(std::span<const std::byte> file, std::span<std::byte> memory,
                    const Runner& runner, PlacedPlan* placed);
 

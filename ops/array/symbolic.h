@@ -16,7 +16,7 @@ namespace rill::ops {
 std::optional<Dim> symbolic_value(const Graph& graph, OutletId outlet);
 
 /// Return all elements of a wire that are computed from dims, each as above. Nothing if one is not,
-/// or if there are more elements than sizes.
+/// or if the wire has more than 16 elements.
 std::optional<std::vector<Dim>> symbolic_values(const Graph& graph, OutletId outlet);
 
 /// Return the element of a list as a function of its index, the symbol `place`: floor(arange(n) /
@@ -36,8 +36,8 @@ Result<std::vector<Dim>> computed_dims(LoadCtx& ctx, const char* name);
 /// stay undecided.
 Dim presumed(Graph& graph, const Dim& bound, const Dim& extent);
 
-/// Return an assertion that makes a size non-negative, such as S >= 20 for S - 20. If the size has
-/// several symbols, return S >= 16 as an example.
+/// Return an assertion that makes a size non-negative, such as S >= 20 for S - 20. If no bound is
+/// found, or the size does not have exactly one symbol, the bound is 16, as an example.
 std::string assertion_for(const Dim& size);
 
 /// Assert the sign of a slice's bound if it is unknown: non-negative bounds count from the start,
