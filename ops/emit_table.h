@@ -7,7 +7,8 @@
 
 namespace rill::ops {
 
-/// Return how the kernels of a tier compute: only those of SSE4.2 round products before sums.
+/// Return how the kernels of a tier compute. Only SSE4.2 lacks fused multiply-adds, and rounds
+/// products before it adds them.
 inline emit_c::Arithmetic arithmetic_of(kernels::Tier tier) {
   switch (tier) {
     case kernels::Tier::kScalar:
@@ -24,7 +25,7 @@ inline emit_c::Arithmetic arithmetic_of(kernels::Tier tier) {
   return {};
 }
 
-/// List the kinds of steps of this build that have C.
+/// List the kinds of steps of this build that can be written as C.
 std::span<const emit_c::StepText* const> emit_table();
 
 }  // namespace rill::ops

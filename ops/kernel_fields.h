@@ -10,7 +10,7 @@
 #include "kernels/reduce/reduce.h"
 #include "kernels/softmax/softmax.h"
 
-// Describes the arguments of kernels as arguments of steps, because kernels do not include the
+// Describes the arguments of kernels as step arguments here, because kernels do not include the
 // types of steps.
 
 namespace rill {

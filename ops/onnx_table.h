@@ -6,7 +6,7 @@
 
 namespace rill::ops {
 
-/// List the modules of this build that read operators of ONNX.
+/// List the modules of this build that read ONNX operators.
 std::span<const OnnxModule* const> onnx_table();
 
 }  // namespace rill::ops

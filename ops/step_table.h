@@ -9,7 +9,7 @@ namespace rill::ops {
 /// List the kinds of steps of this build.
 std::span<const StepKind* const> step_table();
 
-/// A kind of steps that runs without graphs and operators, and how linkers name it.
+/// A kind of steps that runs without graphs and operators, and its linker symbol.
 struct RunKind {
   const char* name;
   const char* symbol;

@@ -10,8 +10,9 @@
 
 namespace rill {
 
-/// Allocate memory that begins at a multiple of `alignment`; `wanted` bytes must be a multiple too.
-/// Null if memory ran out, or if the size exceeds the address space. `free_aligned` frees it.
+/// Allocate memory at a multiple of `alignment`; `wanted` bytes must be a multiple of it too.
+/// Return null if memory ran out, or if the size exceeds the address space. `free_aligned` frees
+/// it.
 inline void* allocate_aligned(size_t alignment, uint64_t wanted) noexcept {
   if (sizeof(size_t) < sizeof wanted && wanted > PTRDIFF_MAX) return nullptr;
   const auto bytes = static_cast<size_t>(wanted);

@@ -6,7 +6,7 @@
 namespace rill {
 
 /// A natural number of up to 4096 bits on the stack, for parsing and printing numbers. Callers must
-/// keep results within that size.
+/// keep results within this size.
 class BigNumber {
  public:
   BigNumber() = default;
@@ -35,7 +35,7 @@ class BigNumber {
     for (; exponent > 0; --exponent) multiply_add(10U, 0);
   }
 
-  /// Divide by ten; return the remainder.
+  /// Divide by ten, and return the remainder.
   uint32_t take_digit() {
     uint64_t rest = 0;
     for (int i = count_ - 1; i >= 0; --i) {
@@ -63,7 +63,7 @@ class BigNumber {
     trim();
   }
 
-  /// Divide by a power of two, rounded to nearest, ties to even.
+  /// Divide by a power of two; round to nearest, ties to even.
   void shift_right(int by) {
     if (by == 0) return;
     const bool half = bit(by - 1);
@@ -93,7 +93,7 @@ class BigNumber {
     if (carry > 0) push(static_cast<uint32_t>(carry));
   }
 
-  /// Subtract a number that is not larger.
+  /// Subtract a number that is at most this one.
   void subtract(const BigNumber& other) {
     int64_t borrow = 0;
     for (int i = 0; i < count_; ++i) {

@@ -11,7 +11,7 @@ constexpr To bit_cast(const From& value) noexcept {
   return __builtin_bit_cast(To, value);
 }
 
-/// Rotate bits towards the higher ones, as `std::rotl` does.
+/// Rotate bits towards the most significant bit, as `std::rotl` does.
 constexpr uint64_t rotate_left(uint64_t value, int by) noexcept {
   return value << by | value >> (64 - by);
 }

@@ -23,9 +23,9 @@ inline std::optional<int64_t> checked_add(int64_t a, int64_t b) {
   return out;
 }
 
-/// An integer from an untrusted file, for arithmetic. A sum, difference or product that overflows
-/// has no value, nor has any result computed from it. Only a range check returns the value, so that
-/// no unchecked result is used.
+/// An integer from an untrusted file, for arithmetic. If a sum, difference or product overflows, it
+/// has no value, and neither has any result computed from it. Only a range check returns the value,
+/// so that no unchecked result is used.
 class Checked {
  public:
   constexpr Checked(int64_t value) : value_(value) {}  // NOLINT: every number may be checked
@@ -35,7 +35,8 @@ class Checked {
   std::optional<int64_t> value(int64_t least, int64_t most) const {
     return within(least, most) ? std::optional(value_) : std::nullopt;
   }
-  /// Return the value if it lies in [0, `most`], else `most`: for sizes to compare with a limit.
+  /// Return the value if it lies in [0, `most`], else `most`. For sizes that are compared with a
+  /// limit.
   int64_t at_most(int64_t most) const RILL_NONBLOCKING;
 
   friend Checked operator+(Checked a, Checked b) RILL_NONBLOCKING;
@@ -47,7 +48,7 @@ class Checked {
   friend bool operator<=(Checked a, Checked b) RILL_NONBLOCKING;
 
  private:
-  /// Marks a missing value, which lies in no range.
+  /// Marks a missing value, for which `within` is false.
   static constexpr int64_t kNone = INT64_MIN;
 
   int64_t value_;
@@ -56,9 +57,9 @@ class Checked {
 /// Wrap a number from a file for checked arithmetic.
 constexpr Checked checked(int64_t value) { return value; }
 
-/// Return the product of all extents; nothing if one is negative or the product is beyond
-/// `kMostElements`. An axis without elements does not excuse the others: strides are products of
-/// them.
+/// Return the product of all extents; nothing if one is negative or the product exceeds
+/// `kMostElements`. An extent of 0 does not excuse the others, since strides are products of
+/// extents.
 inline std::optional<int64_t> checked_volume(std::span<const int64_t> extents) {
   int64_t volume = 1;
   bool empty = false;

@@ -8,10 +8,11 @@
 namespace rill {
 namespace {
 
-// Longer names get no suggestion; this bounds the work on names from files.
+// Longer names get no suggestion: this bounds the work on names from files.
 constexpr size_t kMostLetters = 80;
 
-/// The Damerau-Levenshtein distance, restricted to one edit per letter (optimal string alignment).
+/// Return the Damerau-Levenshtein distance, restricted to one edit per letter (optimal string
+/// alignment).
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1);
   std::vector<size_t> last(b.size() + 1);

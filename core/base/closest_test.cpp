@@ -19,7 +19,7 @@ TEST(Closest, FindsTheIntendedName) {
   EXPECT_EQ(closest("dmup", kNames), "dump");
 }
 
-TEST(Closest, TakesNothingThatIsFarAway) {
+TEST(Closest, ReturnsNothingForADistantName) {
   EXPECT_EQ(closest("frobnicate", kNames), "");
   EXPECT_EQ(closest("", kNames), "");
   EXPECT_EQ(closest("x", kNames), "");
@@ -27,7 +27,7 @@ TEST(Closest, TakesNothingThatIsFarAway) {
   EXPECT_EQ(closest("dump", {}), "");
 }
 
-TEST(Closest, IsANextStep) {
+TEST(Closest, BecomesAHint) {
   EXPECT_EQ(did_you_mean("strem", kNames), "Did you mean \"stream\"?");
   EXPECT_EQ(did_you_mean("frobnicate", kNames), "");
 }

@@ -7,7 +7,7 @@
 
 namespace rill {
 
-/// The items of an argument: in braces, a vector or an array. They must outlive the call.
+/// The items of an argument: a list in braces, a vector or a span. They must outlive the call.
 template <class T>
 class Given {
  public:

@@ -7,7 +7,7 @@
 namespace rill {
 namespace {
 
-/// The finaliser of MurmurHash3: every bit of the input reaches every bit of the result.
+/// The finaliser of MurmurHash3: every input bit affects every bit of the result.
 uint64_t mixed(uint64_t x) {
   x ^= x >> 33;
   x *= 0xFF51AFD7ED558CCDu;

@@ -70,7 +70,7 @@ class List {
   void reserve(size_t count) {
     if (count > capacity_) move_to(count);
   }
-  /// Change the size. A borrowing list may shrink in place.
+  /// Change the size. A list that borrows may shrink in place.
   void resize(size_t count) {
     if (capacity_ == 0 && count <= size_) {
       size_ = count;
@@ -94,7 +94,7 @@ class List {
   void assign(From first, To last) {
     List made;
     made.reserve(static_cast<size_t>(std::distance(first, last)));
-    // Count each item after its copy exists, because a copy may run out of memory.
+    // Count each item only after it is copied, because a copy may run out of memory.
     for (; first != last; ++first, ++made.size_) new (made.data_ + made.size_) T(*first);
     swap(made);
   }
@@ -150,7 +150,7 @@ class Text {
     requires(std::is_convertible_v<const String&, std::string_view> &&
              !std::is_same_v<String, Text> && !std::is_convertible_v<const String&, const char*>)
   Text(const String& text) : Text(std::string_view(text)) {}  // NOLINT: a string is a text
-  /// Return a text that borrows `size` letters and a zero at `data`.
+  /// Return a text that borrows `size` letters, and a zero after them, at `data`.
   static Text at(char* data, size_t size) {
     Text text;
     text.letters_ = List<char>::at(data, size + 1);

@@ -4,7 +4,7 @@
 
 namespace rill {
 
-/// Whole numbers, ends included.
+/// A range of integers, ends included.
 struct NumberRange {
   int64_t least = 0;
   int64_t most = 0;

@@ -10,17 +10,17 @@
 namespace rill {
 namespace {
 
-// By hand: some platforms lack `std::to_chars` and `std::from_chars` of floats, and the tables are
-// larger than this code.
+// Written by hand, because some platforms lack `std::to_chars` and `std::from_chars` for floats,
+// and libraries with tables are larger.
 
 /// The properties of a number type. One copy of the code serves both types, which halves its size.
 struct Format {
-  int bits;           ///< of the whole number
-  int mantissa_bits;  ///< with the leading one, which is not stored
+  int bits;           ///< bits of the number
+  int mantissa_bits;  ///< including the leading 1, which is not stored
   int least_exponent;
 
   uint64_t one() const { return uint64_t{1} << (mantissa_bits - 1); }
-  /// The exponent field of infinities and NaN.
+  /// Return the exponent field of infinities and NaN.
   int last_field() const { return (1 << (bits - mantissa_bits)) - 1; }
   uint64_t infinity() const { return static_cast<uint64_t>(last_field()) * one(); }
 };
@@ -29,7 +29,7 @@ constexpr Format kDouble = {64, 53, -1074};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Return whether a text begins with a lower-case word, ignoring case.
+/// Return whether a text begins with a lower-case word; the case of the text is ignored.
 bool begins_with(std::string_view text, std::string_view word) {
   return text.size() >= word.size() &&
          std::equal(word.begin(), word.end(), text.begin(),
@@ -54,7 +54,7 @@ class Written {
     return any ? at + power(text.substr(at)) : 0;
   }
 
-  /// Return m with 10^(m - 1) <= number < 10^m.
+  /// Return m such that 10^(m - 1) <= number < 10^m.
   int64_t magnitude() const { return count_ + exponent_; }
   bool is_zero() const { return count_ == 0; }
   /// Return the number as the quotient above / below.
@@ -65,8 +65,8 @@ class Written {
   }
 
  private:
-  // Further digits only matter in comparisons with a shorter number, so one digit can replace them
-  // all.
+  // Further digits decide only comparisons with numbers of fewer digits, so one digit can replace
+  // them.
   static constexpr int kMostDigits = 780;
 
   void add(char digit, bool after_point) {
@@ -91,7 +91,7 @@ class Written {
     const bool negative = at < text.size() && text[at] == '-';
     if (at < text.size() && (text[at] == '-' || text[at] == '+')) ++at;
     if (at == text.size() || !is_digit(text[at])) return 0;
-    // No text has enough digits to compensate a larger power.
+    // No text has enough digits to compensate for a larger power.
     constexpr int64_t kMost = int64_t{1} << 56;
     int64_t power = 0;
     for (; at < text.size() && is_digit(text[at]); ++at) {
@@ -109,7 +109,7 @@ class Written {
 
 /// Round above / below to nearest; return the bits of the number.
 uint64_t rounded(const Format& format, BigNumber above, BigNumber below) {
-  // Now the number is above / below * 2^first, with 1 <= above / below < 2.
+  // Afterwards, the number is above / below * 2^first, with 1 <= above / below < 2.
   int first = above.bits() - below.bits();
   (first > 0 ? below : above).shift_left(std::abs(first));
   if (compare(above, below) < 0) {
@@ -130,14 +130,14 @@ uint64_t rounded(const Format& format, BigNumber above, BigNumber below) {
   const int rest = compare(above, below);
   if (rest > 0 || (rest == 0 && (mantissa & 1) != 0)) ++mantissa;
   if (mantissa < format.one()) return mantissa;
-  // A mantissa that has become a power of two carries into the exponent by itself.
+  // A mantissa that was rounded up to a power of two carries into the exponent by the addition.
   const int field = first - bits + 1 - format.least_exponent;
   if (field >= format.last_field()) return format.infinity();
   return static_cast<uint64_t>(field) * format.one() + mantissa;
 }
 
 uint64_t bits_of(const Format& format, const Written& written) {
-  // The number is outside the range of doubles, and a larger one may not fit a BigNumber.
+  // Such numbers underflow or overflow, and may exceed a BigNumber.
   if (written.is_zero() || written.magnitude() < -330) return 0;
   if (written.magnitude() > 310) return format.infinity();
   BigNumber above, below;
@@ -166,7 +166,7 @@ size_t read_bits(const Format& format, std::string_view text, uint64_t* bits) {
   return sign + length;
 }
 
-/// A finite number above 0 as mantissa * 2^exponent.
+/// A finite number above 0, as mantissa * 2^exponent.
 struct Parts {
   uint64_t mantissa;
   int exponent;
@@ -180,7 +180,7 @@ Parts parts_of(const Format& format, uint64_t bits) {
 uint64_t bits_of(float value) { return bit_cast<uint32_t>(value); }
 uint64_t bits_of(double value) { return bit_cast<uint64_t>(value); }
 
-/// Generates the fewest digits that lie within half the gap to either neighbour.
+/// Generates the shortest digits within half the gap to either neighbour.
 /// Source: G. L. Steele, J. L. White, How to print floating-point numbers accurately, 1990.
 class Shortest {
  public:
@@ -261,7 +261,7 @@ void append_any(std::string& out, const Format& format, double value, uint64_t b
   if (value == 0) return void(out += '0');
   const Decimal decimal = Shortest(format, bits).run();
   const std::string_view digits(decimal.digits, static_cast<size_t>(decimal.count));
-  // A power of ten takes four characters and, with more than one digit, a point.
+  // An exponent takes four characters and, if there are several digits, a point.
   const int last = decimal.point - decimal.count;
   const int point = decimal.count > 1 ? 1 : 0;
   if (last >= -(decimal.count + 2 + point) && last <= 4 + point) {

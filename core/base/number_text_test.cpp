@@ -14,7 +14,7 @@
 namespace rill {
 namespace {
 
-// Test programs set no locale, so that the C library's point is a point.
+// Test programs set no locale, so the C library writes a decimal point.
 float by_c_library(const std::string& text, float) { return std::strtof(text.c_str(), nullptr); }
 double by_c_library(const std::string& text, double) { return std::strtod(text.c_str(), nullptr); }
 
@@ -40,7 +40,7 @@ std::string shortest(T value) {
   return out;
 }
 
-/// Any bits, and bits near powers of two, where the gaps to both neighbours differ.
+/// Return random bits, or bits near a power of two, where the gaps to both neighbours differ.
 template <class T, class Bits>
 T some_number(std::mt19937_64& rng, int mantissa_bits) {
   Bits bits = static_cast<Bits>(rng());
@@ -100,7 +100,7 @@ TEST(ReadNumber, RoundsHalvesOfGapsWithAllTheirDigits) {
     const double a = std::fabs(some_number<double, uint64_t>(rng, 53));
     const double b = std::nextafter(a, std::numeric_limits<double>::infinity());
     if (!std::isfinite(b)) continue;
-    // Midpoints between floats are doubles; long doubles write the midpoints between doubles.
+    // Midpoints between floats are doubles; midpoints between doubles are long doubles.
     const float c = std::fabs(some_number<float, uint32_t>(rng, 24));
     if (!std::isfinite(c) || c > 3e38F) continue;
     const double half = (static_cast<double>(c) + std::nextafter(c, INFINITY)) / 2;
@@ -132,7 +132,7 @@ TEST(ReadNumber, TakesRandomDigits) {
   }
 }
 
-TEST(ReadNumber, TakesAsManyCharactersAsTheNumberHas) {
+TEST(ReadNumber, ReadsOnlyTheCharactersOfTheNumber) {
   const struct {
     const char* text;
     size_t length;
@@ -165,7 +165,7 @@ void expect_shortest(int mantissa_bits, int count) {
     T back = 0;
     ASSERT_EQ(read_number(text, &back), text.size());
     ASSERT_EQ(back, value) << text;
-    // With a digit less, no text reads back: neither the nearest nor its neighbours.
+    // With one digit less, no text reads back as the number.
     const Decimal decimal = shortest_decimal(std::fabs(value));
     if (decimal.count > 1) {
       char fewer[64];
@@ -180,7 +180,7 @@ void expect_shortest(int mantissa_bits, int count) {
   }
 }
 
-TEST(ShortestNumber, IsThatOfTheStandard) {
+TEST(ShortestNumber, EqualsThatOfTheStandardLibrary) {
   expect_shortest<float, uint32_t>(24, 200000);
   expect_shortest<double, uint64_t>(53, 200000);
   for (int power = -330; power < 310; ++power) {

@@ -2,14 +2,14 @@
 
 #include <cstdint>
 
-// Kept small: the smallest programs that run plans contain this code.
+// Kept small, because the smallest programs that run plans contain this code.
 namespace rill {
 namespace {
 
-/// A UTF-8 character of up to four bytes. Four-byte characters need no code.
+/// A UTF-8 character of up to four bytes. `code` is not used for four bytes.
 struct Character {
   uint32_t code = 0;
-  uint32_t bytes = 0;  ///< 0 where they are malformed
+  uint32_t bytes = 0;  ///< 0 if the character is malformed
 };
 
 /// Source: Unicode 16, table 3-7.
@@ -33,7 +33,7 @@ Character first_of(const char* text, size_t size) noexcept {
   return {invalid ? lead : code, invalid ? 0 : bytes};
 }
 
-/// Return whether a terminal may act on a character, or hide it: ASCII and Latin-1 control
+/// Return whether a terminal may interpret or hide a character: ASCII and Latin-1 control
 /// characters, bidirectional marks, line separators and the byte order mark.
 bool is_obeyed(Character character) noexcept {
   const uint32_t code = character.code;

@@ -24,7 +24,7 @@ TEST(Printable, EscapesTerminalCommands) {
 }
 
 // Source: Unicode 16, table 3-7, well-formed UTF-8.
-TEST(Printable, EscapesBytesThatAreNoUtf8) {
+TEST(Printable, EscapesInvalidUtf8) {
   EXPECT_EQ(printable("\x9b" "31m"), "\\x9b31m") << "CSI of 8 bits";
   EXPECT_EQ(printable("\xe2\x80"), "\\xe2\\x80") << "cut";
   EXPECT_EQ(printable("\xe0\x82\x9b"), "\\xe0\\x82\\x9b") << "longer than it has to be";
@@ -35,11 +35,11 @@ TEST(Printable, EscapesBytesThatAreNoUtf8) {
   EXPECT_EQ(printable("a\xef\xbb\xbf" "b"), "a\\ufeffb") << "a byte order mark";
 }
 
-TEST(Printable, KeepsLinesWhereTheyAreMeant) {
+TEST(Printable, KeepsLineEndsOnRequest) {
   EXPECT_EQ(printable("a:\n b\x1b", Lines::kKept), "a:\n b\\x1b");
 }
 
-TEST(Printable, IsTheSameTwice) {
+TEST(Printable, IsIdempotent) {
   std::string all;
   for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
   EXPECT_EQ(printable(printable(all)), printable(all));

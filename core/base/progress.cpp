@@ -54,7 +54,7 @@ Status progress(double fraction) {
     const auto& [begin, end, is_part] = scope->range_;
     const double at = begin + (end - begin) * fraction;
     scope->done_ = std::clamp(at, scope->done_, 1.0);
-    // Calls that the function makes do not belong to the work.
+    // Progress within the caller's function does not count as progress of this work.
     ProgressScope* const own = std::exchange(scope, nullptr);
     own->cancelled_ = !own->function_(own->user_, own->stage_, own->done_);
     scope = own;

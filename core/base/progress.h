@@ -6,21 +6,21 @@
 
 namespace rill {
 
-/// Work that takes long. The values mirror `rill_stage` of the C ABI.
+/// Stages of long work. The values mirror `rill_stage` of the C ABI.
 enum class Stage : uint8_t { kLoad, kPulse, kPrepare, kCompile, kCheck, kAudit };
 
-/// Receives the fraction of a stage that is done. Returns whether to continue.
+/// Receives the finished fraction of a stage. Returns whether to continue.
 using ProgressFn = bool (*)(void* user, Stage stage, double fraction);
 
-/// The part of a stage, as fractions from 0 to 1, that the current work covers.
+/// The part of a stage that the current work covers, as fractions from 0 to 1.
 struct ProgressRange {
   double begin = 0;
   double end = 1;
-  bool is_part = false;  ///< a stage that begins within it has the same range
+  bool is_part = false;  ///< a nested stage gets this range
 };
 
-/// Reports the progress of this thread to a function during its lifetime. Each thread has its own
-/// scope, so callers need not pass it along. Scopes do not nest.
+/// Reports the progress of this thread to a function while the object lives. Each thread has its
+/// own scope, so callers need not pass the scope along. Scopes do not nest.
 class ProgressScope {
  public:
   /// A null function reports nothing.
@@ -39,14 +39,14 @@ class ProgressScope {
   ProgressFn function_;
   void* user_;
   Stage stage_ = Stage::kLoad;
-  int stages_ = 0;  ///< begun, one within another
+  int stages_ = 0;  ///< number of nested stages that have begun
   ProgressRange range_;
   double done_ = 0;
   bool cancelled_ = false;
 };
 
-/// Names the stage of the work that follows. Within another stage it has the range of the
-/// `ProgressPart` around it; without one it asks whether to continue, and advances nothing.
+/// Begins a stage of work. A stage nested in another covers the range of the `ProgressPart` around
+/// it. Without such a part, it only asks whether to continue, and reports no advance.
 class ProgressStage {
  public:
   explicit ProgressStage(Stage stage);
@@ -58,7 +58,7 @@ class ProgressStage {
   ProgressRange outer_;
 };
 
-/// Maps the fractions of the work that follows to a part of the stage, as long as it lives.
+/// Maps the fractions of work to a part of the stage while the object lives.
 class ProgressPart {
  public:
   ProgressPart(double begin, double end);
@@ -70,8 +70,8 @@ class ProgressPart {
   ProgressRange outer_;
 };
 
-/// Report the fraction of the current part that is done; a smaller one than before counts as that
-/// one. Errors: kState once the function does not want the work to continue.
+/// Report the finished fraction of the current part; it never falls below an earlier report.
+/// Errors: kState if the function returned that the work should not continue.
 Status progress(double fraction);
 
 /// As above, for `done` of `count` equal pieces.

@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-// List searches as plain loops. The standard library unrolls its searches four times, with
+// List searches as plain loops. The searches of the standard library are unrolled four times, with
 // everything inlined into each copy.
 
 namespace rill {

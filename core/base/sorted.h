@@ -5,12 +5,13 @@
 #include <utility>
 #include <vector>
 
-// One sort for lists of every type; `std::sort` takes 1 to 3 kB of code per type. It allocates, so
+// One sort for lists of every type; `std::sort` takes 1 to 3 kB of code per type. Allocates, so
 // steps must not use it.
 
 namespace rill {
 
-/// Return the sorted order of items; it is stable. `less(items, a, b)` compares items a and b.
+/// Return the indices of the items in sorted order; the sort is stable. `less(items, a, b)`
+/// compares items a and b.
 std::vector<size_t> sorted_order(size_t count, bool (*less)(const void* items, size_t a, size_t b),
                                  const void* items);
 

@@ -6,7 +6,7 @@ namespace rill {
 namespace {
 
 // Source: https://rosettacode.org/wiki/Pseudo-random_numbers/Splitmix64, from Vigna's splitmix64.c.
-TEST(Splitmix64, GivesTheNumbersOfTheReference) {
+TEST(Splitmix64, EqualsTheReference) {
   Splitmix64 random(1234567);
   for (const uint64_t expected : {6457827717110365317U, 3203168211198807973U, 9817491932198370423U,
                                   4593380528125082431U, 16408922859458223821U}) {

@@ -34,7 +34,7 @@ Status failed(Code code, uint64_t kinds, const AppendPiece* others, ...) {
   va_list pieces;
   va_start(pieces, others);
   while (kinds != 0) {
-    // Literals belong to the program; other pieces may contain names from a file.
+    // Literals are part of the program; other pieces may contain names from a file.
     const auto kind = static_cast<PieceKind>(kinds % (1U << kPieceKindBits));
     std::string piece;
     append_next(piece, &kinds, &others, &pieces);

@@ -17,7 +17,7 @@ namespace rill {
 /// Return the name of a code: "parse", "unsupported", ...
 std::string_view code_name(Code code);
 
-/// A failure: what was found and what was expected, where, and what to do next.
+/// A failure: what was expected and what was found, where, and what to do next.
 struct Error {
   Code code = Code::kInternal;
   std::string message;
@@ -28,11 +28,11 @@ struct Error {
   std::string op;    ///< operator of that node, or empty
   std::string hint;  ///< the next step, or empty
 
-  /// Format everything as one line: place, node and operator, message, hint.
+  /// Format everything as one line: location, node and operator, message, hint.
   std::string to_string() const;
 };
 
-/// Success, or an `Error`. One pointer in size; success allocates nothing.
+/// Success, or an `Error`. As large as a pointer; success allocates nothing.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -45,7 +45,7 @@ class [[nodiscard]] Status {
   }
   Status(const Status& other);
   Status& operator=(const Status& other) { return *this = Status(other); }
-  // Inlined, so that the compiler removes it where it can prove success.
+  // Inlined, so that the compiler can remove it where it proves success.
   RILL_NOT_IN_STEPS_BEGIN
   [[gnu::always_inline]] ~Status() noexcept RILL_NONBLOCKING {
     if (error_ != nullptr) drop(error_);
@@ -57,7 +57,7 @@ class [[nodiscard]] Status {
   Error& error() { return *error_; }
   Code code() const { return error_ ? error_->code : Code::kOk; }
 
-  /// Fill in the place if it is still unknown, and return the status.
+  /// Fill in the location if it is still unknown, and return the status.
   Status at(std::string_view file, int line, int column = 0) &&;
   /// Fill in node and operator if they are still unknown, and return the status.
   Status in_node(std::string_view node, std::string_view op) &&;
@@ -70,14 +70,14 @@ class [[nodiscard]] Status {
   Error* error_ = nullptr;
 };
 
-/// Report that a value is missing, in every build: like `operator new` if memory was refused, else
-/// as an internal error of rill. The C interface turns both into errors; without exceptions the
-/// process ends.
+/// Report a missing value, in every build: like `operator new` if memory ran out, else as an
+/// internal error of rill. The C interface turns both into errors; without exceptions, the process
+/// ends.
 RILL_NOT_IN_STEPS_BEGIN
 [[noreturn, gnu::cold]] void no_value(const Status& status) RILL_NONBLOCKING;
 RILL_NOT_IN_STEPS_END
 
-/// A value, or the `Error` that explains its absence. Access checks that the value exists.
+/// A value, or the `Error` that explains its absence. Access checks whether the value exists.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -89,7 +89,7 @@ class [[nodiscard]] Result {
   Result(Result&&) noexcept = default;
   Result& operator=(const Result&) = default;
   Result& operator=(Result&&) noexcept = default;
-  [[gnu::always_inline]] ~Result() {}  // NOLINT: inlined, which a default one is not
+  [[gnu::always_inline]] ~Result() {}  // NOLINT: inlined, unlike a default one
 
   bool ok() const { return value_.has_value(); }
   T& value() & { return check(), *value_; }
@@ -118,7 +118,7 @@ class [[nodiscard]] Result {
 };
 
 RILL_NOT_IN_STEPS_BEGIN
-/// Make a failure whose message joins the pieces that follow as C arguments.
+/// Make a failure with a message that joins the pieces, which follow as C arguments.
 Status failed(Code code, uint64_t kinds, const AppendPiece* others, ...) RILL_NONBLOCKING;
 
 template <class... Arguments>
@@ -127,7 +127,7 @@ Status fail_with(Code code, Arguments... arguments) RILL_NONBLOCKING {
                 other_pieces<std::remove_cvref_t<Arguments>...>(), passed_piece(arguments)...);
 }
 
-/// Make a failure of that code from a message in pieces: `fail(Code::kShape, "rank ", r)`.
+/// Make a failure with a code and a message in pieces: `fail(Code::kShape, "rank ", r)`.
 template <class... Parts>
 Status fail(Code code, const Parts&... parts) RILL_NONBLOCKING {
   return fail_with<PieceArgument<Parts>...>(code, parts...);
@@ -139,8 +139,8 @@ template <class T>
 Status take_status(Result<T>& result) {
   return result.take_status();
 }
-/// Move out a value that the caller has checked, without a second check; there are thousands of
-/// such calls. The compiler learns that there is no error, so it omits the error's destructor.
+/// Move out a value that the caller has checked, without a second check, since there are thousands
+/// of such calls. The compiler knows that there is no error, so it omits the error's destructor.
 template <class T>
 T&& take_value(Result<T>& result) {
   if (!result.status_.ok()) __builtin_unreachable();

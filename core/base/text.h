@@ -81,21 +81,21 @@ Counted counted(T count, const char* one, const char* many = nullptr) {
 }
 void append_piece(std::string& out, const Counted& value);
 
-/// Appends a value; each instance knows its type.
+/// Appends a value; each instance handles one type.
 using AppendPiece = void (*)(std::string& out, const void* value);
 template <class T>
 void append_value(std::string& out, const void* value) {
   append_piece(out, *static_cast<const T*>(value));
 }
 
-/// The type in which a piece is passed: one type for literals of all lengths, other types
-/// unchanged.
+/// The type in which a piece is passed: one type for literals of all lengths, a reference for other
+/// types.
 template <class T>
 using PieceArgument = std::conditional_t<std::is_convertible_v<const T&, const char*>, const char*,
                                          const T&>;
 
 /// How a piece is passed as a C argument: a C string, a 64-bit integer, or a pointer to the value.
-/// Templates that join pieces then need one or two instructions per piece.
+/// With this, templates that join pieces take one or two instructions per piece.
 enum class PieceKind : uint8_t { kNone, kChars, kSigned, kUnsigned, kString, kView, kOther };
 constexpr int kPieceKindBits = 3;
 
@@ -108,7 +108,7 @@ constexpr PieceKind piece_kind() {
   return std::is_signed_v<T> ? PieceKind::kSigned : PieceKind::kUnsigned;
 }
 
-/// The kinds of all pieces, the first one in the lowest bits.
+/// Return the kinds of all pieces, the first in the lowest bits.
 template <class... Types>
 constexpr uint64_t piece_kinds() {
   static_assert(sizeof...(Types) * kPieceKindBits < 64);
@@ -157,10 +157,10 @@ auto passed_piece(const T& value) {
   }
 }
 
-/// Remove the lowest kind from `kinds`, and append its piece.
+/// Remove the lowest kind from `kinds`, and append the piece of that kind.
 void append_next(std::string& out, uint64_t* kinds, const AppendPiece** others, va_list* pieces);
 
-/// Join the pieces that follow as C arguments.
+/// Join pieces, which follow as C arguments.
 std::string joined(uint64_t kinds, const AppendPiece* others, ...);
 
 template <class... Arguments>

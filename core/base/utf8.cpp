@@ -11,7 +11,7 @@ size_t utf8_length(std::string_view text) {
   for (size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xC0) != 0x80) return 0;
   }
-  // The second byte reveals overlong forms, surrogates and code points above U+10FFFF.
+  // Only the second byte distinguishes overlong forms, surrogates and code points above U+10FFFF.
   const unsigned char second = byte(1);
   if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F)) return 0;
   if ((lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) return 0;

@@ -9,7 +9,7 @@ namespace rill {
 /// it is malformed. Source: RFC 3629.
 size_t utf8_length(std::string_view text);
 
-/// Find the first byte that is not part of well-formed UTF-8; npos if all of the text is.
+/// Find the first byte that is not part of well-formed UTF-8; npos if there is none.
 size_t find_bad_utf8(std::string_view text);
 
 }  // namespace rill

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = DimAtom::Kind;
 
-/// A range of values; an end is empty where the range is unbounded.
+/// A range of values; an end is empty if the range is unbounded there.
 struct Range {
   std::optional<int64_t> low;
   std::optional<int64_t> high;
@@ -51,7 +51,7 @@ Range range_of(const DimAtom& atom) {
       return out;
     }
     default:
-      return {0, std::nullopt};  // symbols are extents
+      return {0, std::nullopt};  // symbols are extents, so at least 0
   }
 }
 

@@ -16,7 +16,7 @@ namespace {
 using AtomPtr = std::shared_ptr<const DimAtom>;
 using Kind = DimAtom::Kind;
 
-// Limits of one expression. A larger one is useless as a shape, and may be hostile.
+// The maximum size of an expression. A larger one is useless as a shape, and may be hostile.
 constexpr size_t kMaxTerms = 256;
 
 Dim from_atom(AtomPtr atom) {
@@ -35,7 +35,7 @@ AtomPtr make_atom(Kind kind, std::string text, std::vector<Dim> args, int64_t di
   return atom;
 }
 
-/// Return whether an atom is within limits: the parentheses of its text give its depth.
+/// Return whether an atom is within limits; the parentheses of its text give its depth.
 bool fits(std::string_view text) {
   if (text.size() > kMostDimText) return false;
   int depth = 0;
@@ -55,7 +55,7 @@ std::string term_key(const std::vector<AtomPtr>& factors) {
   return key;
 }
 
-/// Sum terms by key. Return false if a coefficient overflows.
+/// Add terms with equal keys. Return false if a coefficient overflows.
 bool add_terms(std::map<std::string, DimTerm>* into, const std::vector<DimTerm>& terms,
                int64_t sign) {
   for (const DimTerm& term : terms) {
@@ -354,7 +354,7 @@ Dim max(const Dim& a, const Dim& b) { return extremum(Kind::kMax, a, b); }
 
 namespace {
 
-/// Append the operands of a broadcast, each once.
+/// Append the operands of a broadcast, without duplicates.
 void add_operands(const Dim& dim, std::vector<Dim>* out) {
   const DimSum* const sum = dim.sum();
   const bool alone = sum && sum->constant == 0 && sum->terms.size() == 1 &&
@@ -474,13 +474,13 @@ std::string Dim::to_string() const {
     const bool negative_min = term.coefficient == INT64_MIN;
     const int64_t magnitude = term.coefficient < 0 && !negative_min ? -term.coefficient
                                                                      : term.coefficient;
-    // A leading sign would bind to the numerator.
+    // A leading minus sign would bind to the numerator.
     const bool alone = magnitude == 1 && term.factors.size() == 1 &&
                        (term.coefficient > 0 || out.size() > 1);
     if (magnitude != 1) out += str_cat(magnitude, "*");
     for (size_t i = 0; i < term.factors.size(); ++i) {
       if (i > 0) out += '*';
-      // NNEF reads 2*x/8 as (2*x)/8, the grammar of assertions as 2*(x/8).
+      // NNEF reads 2*x/8 as (2*x)/8; the grammar of assertions reads it as 2*(x/8).
       const bool wrap = !alone && term.factors[i]->kind == Kind::kDiv;
       out += wrap ? str_cat("(", term.factors[i]->text, ")") : term.factors[i]->text;
     }

@@ -17,15 +17,16 @@ namespace rill {
 
 struct DimSum;
 
-/// Symbol values: a short list, searched linearly.
+/// Values of symbols: a short list that is searched linearly.
 using Bindings = std::vector<std::pair<std::string, int64_t>>;
 
 /// An integer expression over symbols such as `B` and `S`: sums and products, floor division by a
-/// positive constant, min, max, broadcast, and the 0/1 valued `>=` and `==`. A value, immutable and
-/// always in normal form: products are distributed, equal terms merged, divisions reduced.
+/// positive constant, min, max, broadcast, and `>=` and `==` with the values 0 and 1. A value,
+/// immutable and always in normal form: products are distributed, equal terms are merged, and
+/// divisions are reduced.
 ///
-/// Division rounds down, so that `(k*x + c)/k` becomes `x + c/k`. tract truncates, which differs
-/// only for negative numerators, and no extent is negative.
+/// Division rounds down, so that `(k*x + c)/k` becomes `x + c/k`. tract truncates; the results
+/// differ only for negative numerators, and no extent is negative.
 ///
 /// An expression that exceeds its size limits or the range of int64 becomes invalid. An expression
 /// computed from an invalid one is invalid too, and equals nothing.
@@ -38,13 +39,13 @@ class Dim {
 
   bool valid() const RILL_NONBLOCKING;
   bool is_const() const { return sum_ == nullptr; }
-  /// Return the value of a constant expression; nothing if it holds symbols.
+  /// Return the value of a constant expression; nothing if it contains symbols.
   std::optional<int64_t> to_int() const noexcept {
     return is_const() ? std::optional<int64_t>(value_) : std::nullopt;
   }
-  /// As `to_int`, but fail with an error that names the expression and its symbols.
+  /// As `to_int`, but otherwise fail with an error that names the expression and its symbols.
   Result<int64_t> as_int() const;
-  /// Return the name if this is a bare symbol.
+  /// Return the name if the expression is a single symbol.
   std::optional<std::string> as_symbol() const;
 
   friend Dim operator+(const Dim& a, const Dim& b);
@@ -55,7 +56,8 @@ class Dim {
   Dim& operator*=(const Dim& b) { return *this = *this * b; }
   bool operator==(const Dim& other) const noexcept;
 
-  /// Evaluate. Nothing if a symbol is unbound, the result overflows, or a broadcast clashes.
+  /// Evaluate. Nothing if a symbol is unbound, the result overflows, or the extents of a broadcast
+  /// do not match.
   /// Real-time: no allocation.
   std::optional<int64_t> eval(const Bindings& bindings) const RILL_NONBLOCKING;
   /// As above, with one bound symbol.
@@ -63,12 +65,12 @@ class Dim {
   /// Replace a symbol by an expression.
   Dim substitute(std::string_view symbol, const Dim& by) const;
   bool mentions(std::string_view symbol) const;
-  /// Append the names of all symbols, each once.
+  /// Append the names of all symbols, without duplicates.
   void collect_symbols(std::vector<std::string>* names) const;
-  /// Print as an expression that NNEF and the command line read back: "(S+1)/2-1".
+  /// Print as an expression that NNEF and the command line accept: "(S+1)/2-1".
   std::string to_string() const;
 
-  /// Return the normal form, null for constants. For this module only.
+  /// Return the normal form; null for constants. For this module only.
   const DimSum* sum() const { return sum_.get(); }
   static Dim from_sum(DimSum sum);
 
@@ -87,9 +89,9 @@ Dim min(const Dim& a, const Dim& b);
 Dim max(const Dim& a, const Dim& b);
 /// Combine two extents by NumPy's rule: 1 is neutral, equal extents collapse.
 Dim broadcast(const Dim& a, const Dim& b);
-/// 1 where a >= b, 0 elsewhere.
+/// Return 1 if a >= b, else 0.
 Dim ge(const Dim& a, const Dim& b);
-/// 1 where a == b, 0 elsewhere.
+/// Return 1 if a == b, else 0.
 Dim eq(const Dim& a, const Dim& b);
 
 /// A factor of a term: a symbol, or a function of other expressions.
@@ -112,16 +114,16 @@ struct DimSum {
   std::vector<DimTerm> terms;  ///< sorted by key, no zero coefficient
 };
 
-/// Rebuild an expression bottom up. `replace` may return an expression for a symbol; nothing keeps
-/// the symbol.
+/// Rebuild an expression bottom up. `replace` may return an expression for a symbol; otherwise the
+/// symbol stays.
 Dim rebuild(const Dim& dim, const std::function<std::optional<Dim>(const DimAtom&)>& replace);
 
-/// Product of all extents.
+/// Return the product of all extents.
 Dim volume(std::span<const Dim> shape);
 
-/// Read the text grammar of assertions and of the command line: `#` broadcast, `+`, `-`, `*`, `/`
-/// (binding tightest, its right side a number), min(), max(), broadcast(), ge(), eq(), symbols,
-/// parentheses.
+/// Parse the grammar of assertions and of the command line: `#` (broadcast), `+`, `-`, `*`, `/`,
+/// min(), max(), broadcast(), ge(), eq(), symbols, parentheses. `/` binds tightest, and its right
+/// side is a number.
 /// Errors: kParse, with the text and the column.
 Result<Dim> parse_dim(std::string_view text);
 

@@ -32,7 +32,7 @@ TEST(Dim, DivisionRoundsDown) {
   EXPECT_FALSE(floor_div(kS, -2).valid());
 }
 
-TEST(Dim, MultiplesOfTheDivisorLeaveADivision) {
+TEST(Dim, MultiplesOfTheDivisorMoveOutOfADivision) {
   EXPECT_EQ(floor_div(Dim(2) * kS + Dim(3), 2), kS + Dim(1));
   EXPECT_EQ(floor_div(kS + Dim(7), 4), floor_div(kS + Dim(3), 4) + Dim(1));
   EXPECT_EQ(floor_div(floor_div(kS, 2), 3), floor_div(kS, 6));
@@ -56,7 +56,7 @@ TEST(Dim, NormalFormsKeepTheValue) {
   }
 }
 
-TEST(Dim, ExactDivisionIsShownOrRefused) {
+TEST(Dim, ExactDivisionIsProvedOrRefused) {
   EXPECT_EQ(exact_div(Dim(6) * kS, Dim(3)), Dim(2) * kS);
   EXPECT_EQ(exact_div(kS * kB, kB), kS);
   EXPECT_EQ(exact_div(Dim(12), Dim(4)), Dim(3));
@@ -85,7 +85,7 @@ TEST(Dim, MinMaxAndBroadcastFold) {
   EXPECT_FALSE(broadcast(both, Dim(2)).valid());
 }
 
-TEST(Dim, ABroadcastIsKnownOnceItsSymbolsAre) {
+TEST(Dim, ABroadcastResolvesOnceItsSymbolsAreBound) {
   const Dim both = broadcast(kS, kB);
   EXPECT_EQ(both.eval({{"S", 4}, {"B", 1}}), 4);
   EXPECT_EQ(both.eval({{"S", 1}, {"B", 5}}), 5);
@@ -107,7 +107,7 @@ TEST(Dim, ComparisonsAreOneOrZero) {
   }
 }
 
-TEST(Dim, OverflowMakesItInvalidForGood) {
+TEST(Dim, OverflowInvalidatesAllLaterResults) {
   const Dim huge = Dim(INT64_MAX);
   EXPECT_FALSE((huge + Dim(1)).valid());
   EXPECT_FALSE((huge * Dim(2)).valid());
@@ -129,7 +129,7 @@ TEST(Dim, GrowthWithoutBoundIsInvalid) {
   EXPECT_FALSE(product.valid());
 }
 
-TEST(Dim, EvaluatesWhereAllSymbolsAreBound) {
+TEST(Dim, EvaluatesIfAllSymbolsAreBound) {
   EXPECT_EQ(dim("(S+B)/2").eval({{"S", 4}, {"B", 3}}), 3);
   EXPECT_EQ(dim("(S+B)/2").eval({{"S", 4}}), std::nullopt);
   EXPECT_EQ(dim("5").eval({}), 5);
@@ -143,7 +143,7 @@ TEST(Dim, SubstitutesExpressions) {
   EXPECT_FALSE(dim("S*(B/2)").substitute("B", Dim(4)).mentions("B"));
 }
 
-TEST(Dim, OutOfRangeIsNoNumber) {
+TEST(Dim, AnInvalidDimHasNoValue) {
   const auto found = (Dim(INT64_MAX) + Dim(1)).as_int();
   ASSERT_FALSE(found.ok());
   EXPECT_NE(found.error().message.find("beyond 64 bits"), std::string::npos);
@@ -156,7 +156,7 @@ TEST(Dim, AsIntNamesTheExpressionAndItsSymbols) {
   EXPECT_NE(found.error().to_string().find("S"), std::string::npos);
 }
 
-TEST(Dim, BareSymbolsAreKnown) {
+TEST(Dim, AsSymbolReturnsTheNameOfASingleSymbol) {
   EXPECT_EQ(kS.as_symbol(), "S");
   EXPECT_EQ((kS + Dim(0)).as_symbol(), "S");
   EXPECT_EQ((kS + Dim(1)).as_symbol(), std::nullopt);
@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(Dim, Printed,
                                            "(3*S+1)/2*B", "min(S, 4*B)/2",
                                            "9223372036854775807*S"));
 
-// When a text is read back, a leading sign binds tighter than the division: (-(1+S))/2.
+// Without parentheses, a leading sign binds tighter than the division: (-(1+S))/2.
 TEST(Dim, ADivisionAfterALeadingSignParsesBack) {
   for (const char* text : {"-((S+1)/2)", "S-(S+1)/2", "-(S/2)"}) {
     const Dim first = dim(text);
@@ -187,7 +187,7 @@ TEST(Dim, ADivisionAfterALeadingSignParsesBack) {
 
 class Malformed : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(Malformed, IsAnErrorWithItsPlace) {
+TEST_P(Malformed, IsAnErrorThatQuotesTheText) {
   const auto parsed = parse_dim(GetParam());
   ASSERT_FALSE(parsed.ok());
   EXPECT_EQ(parsed.error().code, Code::kParse);
@@ -200,9 +200,9 @@ INSTANTIATE_TEST_SUITE_P(Dim, Malformed,
                                            "99999999999999999999", "*S", "S$"));
 
 // A symbol of tract may have any name that PyTorch generates.
-TEST(Dim, NamesMayHoldASlash) { EXPECT_EQ(dim("S/B").as_symbol(), "S/B"); }
+TEST(Dim, NamesMayContainASlash) { EXPECT_EQ(dim("S/B").as_symbol(), "S/B"); }
 
-TEST(Dim, DeepNestingIsAnErrorAndNoCrash) {
+TEST(Dim, DeepNestingIsAnError) {
   const std::string deep(200000, '(');
   EXPECT_FALSE(parse_dim(deep + "S").ok());
   std::string chain = "S";

@@ -14,9 +14,9 @@ std::optional<std::pair<int64_t, int64_t>> simple_fraction(float scale, Rounded 
     const double p = std::round(scaled);
     if (!(p >= 1.0 && p <= (binary ? kMostBinary : kMostOther))) continue;
     if (static_cast<float>(p / static_cast<double>(q)) != scale) continue;
-    // If the exact product is a whole number, the float product rounds to it, unless the relative
-    // error of the scale exceeds 2^-25, half the spacing of floats whose significand is nearly 2. A
-    // larger scale rounds down to the same number.
+    // If the exact product is an integer, the float product rounds to it, unless the relative error
+    // of the scale exceeds 2^-25, half the spacing of floats whose significand is nearly 2. With
+    // `kDown`, a scale that is too large also gives that integer.
     const double below = p - scaled;
     const double most = p * 0x1p-25;
     if (below > most || (how == Rounded::kAny && -below > most)) return std::nullopt;

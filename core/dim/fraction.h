@@ -6,12 +6,12 @@
 
 namespace rill {
 
-/// The rounding of the product of a size and a scale.
+/// How the product of a size and a scale is rounded to an integer.
 enum class Rounded : uint8_t { kDown, kAny };
 
-/// Find p and q so that n * scale, rounded to f32 and then to a whole number, equals n * p / q with
-/// the same rounding. This holds for sizes n below 2^23 / p; f32 cannot hold fractions of larger
-/// sizes. Nothing if no such p and q exist.
+/// Find p and q such that n * scale, rounded to f32 and then to an integer, equals n * p / q with
+/// the same rounding. This holds for sizes n below 2^23 / p; f32 cannot represent fractions of
+/// larger sizes. Nothing if no such p and q exist.
 std::optional<std::pair<int64_t, int64_t>> simple_fraction(float scale, Rounded how);
 
 }  // namespace rill

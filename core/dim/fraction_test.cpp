@@ -17,7 +17,7 @@ TEST(Fraction, ScalesOfModelsAreFractions) {
   EXPECT_EQ(simple_fraction(0.6F, Rounded::kDown), Fraction(3, 5));
 }
 
-TEST(Fraction, AScaleThatIsNoFractionOfSmallNumbersIsNone) {
+TEST(Fraction, FindsNoFractionOfLargeNumbers) {
   EXPECT_FALSE(simple_fraction(0.7310586F, Rounded::kDown));
   EXPECT_FALSE(simple_fraction(0.0F, Rounded::kDown));
   EXPECT_FALSE(simple_fraction(-0.5F, Rounded::kDown));
@@ -25,13 +25,13 @@ TEST(Fraction, AScaleThatIsNoFractionOfSmallNumbersIsNone) {
   EXPECT_FALSE(simple_fraction(INFINITY, Rounded::kDown));
 }
 
-TEST(Fraction, AScaleWhoseProductsFallBelowAWholeNumberIsNone) {
+TEST(Fraction, FindsNoFractionIfProductsFallBelowAnInteger) {
   // In f32, 90 * 1.3 is below 117.
   EXPECT_LT(90.0F * 1.3F, 117.0F);
   EXPECT_FALSE(simple_fraction(1.3F, Rounded::kDown));
 }
 
-TEST(Fraction, ProductsInFloatsRoundAsThoseOfTheFraction) {
+TEST(Fraction, FloatProductsRoundLikeThoseOfTheFraction) {
   for (int64_t q = 1; q <= 48; ++q) {
     for (int64_t p = 1; p <= 48; ++p) {
       const float scale = static_cast<float>(p) / static_cast<float>(q);

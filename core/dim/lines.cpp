@@ -22,8 +22,8 @@ enum class Side : uint8_t { kLow, kHigh };
 
 Side opposite(Side side) { return side == Side::kLow ? Side::kHigh : Side::kLow; }
 
-/// A linear function of variables that are at least 0, with exact fractions as factors. After an
-/// overflow it has no value.
+/// A linear function of variables >= 0, with exact fractions as factors. After an overflow it has
+/// no value.
 class Line {
  public:
   explicit Line(int64_t constant) : constant_(constant) {}
@@ -52,23 +52,23 @@ class Line {
     return out;
   }
   Line plus(const Line& other) const { return merged(other, sum); }
-  /// Return a line that lies on a side of both at all points.
+  /// Return a line that lies on the given side of both lines at all points.
   Line beyond(const Line& other, Side side) const {
     return merged(other, [&](Number a, Number b) -> Number {
       if (!a || !b) return std::nullopt;
       return side == Side::kLow ? std::min(*a, *b) : std::max(*a, *b);
     });
   }
-  /// Return whether it is at least another one where all variables are 0.
+  /// Return whether the line is >= the other line at the point where all variables are 0.
   bool starts_above(const Line& other) const {
     const Line apart = plus(other.times(-1));
     return apart.valid() && *apart.constant_ >= 0;
   }
-  /// Return whether every integer at or above the line is at least 0.
+  /// Return whether every integer on or above the line is >= 0.
   bool is_above_minus_one() const {
     return valid() && never_falls() && *constant_ > -*over_;
   }
-  /// Move a constant to the next integer, for a bound of an integer.
+  /// Round a constant that bounds an integer: up for a lower bound, down for an upper bound.
   Line rounded(Side side) const {
     if (!slopes_.empty() || !valid()) return *this;
     const int64_t down = floored_quotient(*constant_, *over_);
@@ -90,7 +90,7 @@ class Line {
     return out;
   }
 
-  /// Return the combination of both, factor by factor, over one denominator.
+  /// Merge two lines factor by factor, over a common denominator.
   template <class Merge>
   Line merged(const Line& other, const Merge& merge) const {
     if (!valid() || !other.valid()) return unknown();
@@ -109,14 +109,14 @@ class Line {
     return out;
   }
 
-  Number over_ = 1;  ///< the denominator of all factors, positive
+  Number over_ = 1;  ///< the positive denominator of all factors
   Number constant_;
   std::map<std::string_view, Number> slopes_;
 };
 
 Line bound(const Dim& dim, Side side);
 
-/// Return a bound of the greatest or the least of expressions.
+/// Return a bound of the maximum or the minimum of expressions.
 Line extreme(const std::vector<Dim>& args, bool greatest, Side side) {
   Line out = bound(args[0], side);
   for (size_t i = 1; i < args.size(); ++i) {
@@ -125,7 +125,8 @@ Line extreme(const std::vector<Dim>& args, bool greatest, Side side) {
       out = out.beyond(other, side);
       continue;
     }
-    // The greatest is above each of them. Most expressions that can be negative are so near 0.
+    // The maximum is above each operand, so any of them is a lower bound. Take the one that is
+    // larger at 0: most expressions that can be negative are negative near 0.
     const bool better = greatest ? other.starts_above(out) : out.starts_above(other);
     if (better || !out.valid()) out = other;
   }
@@ -144,7 +145,7 @@ Line bound(const DimAtom& atom, Side side) {
     case Kind::kMin:
     case Kind::kMax:
       return extreme(atom.args, atom.kind == Kind::kMax, side);
-    case Kind::kBroadcast:  // one of them
+    case Kind::kBroadcast:  // the result is one of the operands
       return extreme(atom.args, side == Side::kHigh, side);
     case Kind::kGe:
     case Kind::kEq:
@@ -157,7 +158,7 @@ Line bound(const DimAtom& atom, Side side) {
 Line bound(const DimTerm& term, Side side) {
   const Side own = term.coefficient < 0 ? opposite(side) : side;
   if (term.factors.size() == 1) return bound(*term.factors[0], own).times(term.coefficient);
-  // A product of numbers that are at least 0 is a variable.
+  // A product of factors that are all >= 0 is treated as a variable.
   for (const auto& factor : term.factors) {
     if (!bound(*factor, Side::kLow).is_above_minus_one()) return Line::unknown();
   }

@@ -16,7 +16,7 @@ bool proven(std::string_view text) {
   return dim.ok() && never_negative(*dim);
 }
 
-TEST(NeverNegative, KnowsHowFarADivisionRounds) {
+TEST(NeverNegative, BoundsTheRoundingOfDivisions) {
   EXPECT_TRUE(proven("S/2"));
   EXPECT_TRUE(proven("4*((S+7)/8) - (S+1)/2"));
   EXPECT_FALSE(proven("4*((S+6)/8) - (S+1)/2"));  // -1 at 1
@@ -27,7 +27,7 @@ TEST(NeverNegative, KnowsHowFarADivisionRounds) {
   EXPECT_FALSE(proven("S - min(2*S, 4)"));
 }
 
-TEST(NeverNegative, TakesAProductOfSizesForASize) {
+TEST(NeverNegative, TreatsAProductOfSizesAsASize) {
   EXPECT_TRUE(proven("B*S"));
   EXPECT_TRUE(proven("B*(S/8) + B*max(0, S-5)"));
   EXPECT_FALSE(proven("B*S - S"));

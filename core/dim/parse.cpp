@@ -162,7 +162,7 @@ Result<Dim> parse_dim(std::string_view text) {
                 kMostDimText);
   }
   RILL_ASSIGN(Dim dim, Parser(text).parse());
-  // A chain of `#` prints as nested calls; refuse it if the parser cannot read it back.
+  // A chain of `#` prints as nested calls; refuse it if the parser could not read these back.
   if (!dim.is_const() && !Parser(dim.to_string()).parse().ok()) {
     return fail(Code::kParse, "dimension expression \"", text.substr(0, kMostShown),
                 "\": expected at most ", kMaxDimDepth, " nested operators");

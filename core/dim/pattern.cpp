@@ -16,13 +16,14 @@ using Kind = DimAtom::Kind;
 using Pieces = std::vector<DimPiece>;
 
 constexpr int64_t kEndless = INT64_MAX;
-/// Limits of one expression: evaluations and pieces. Shapes of real models need a few hundred.
+/// Limits of one expression, in evaluations and in pieces. Shapes of real models need a few
+/// hundred.
 constexpr int64_t kMostWork = int64_t{1} << 21;
 constexpr size_t kMostPieces = 1 << 12;
 /// A pattern with a longer period does not repeat within any stream.
 constexpr int64_t kMostPeriod = int64_t{1} << 40;
 
-/// Arithmetic that remembers the first overflow: an overflow makes the whole pattern unknown.
+/// Arithmetic that records overflow: an overflow makes the whole pattern unknown.
 class Sums {
  public:
   bool ok() const { return ok_; }
@@ -50,7 +51,7 @@ int64_t length_of(int64_t from, int64_t until) {
   return until == kEndless ? kEndless : until - from;
 }
 
-/// Bounds of f itself over [from, until); an end is empty where f is unbounded.
+/// Bounds of f itself over [from, until); an end is empty if f is unbounded there.
 struct Range {
   std::optional<int64_t> low;
   std::optional<int64_t> high;
@@ -74,7 +75,7 @@ Range range_of(const DimPiece& piece, int64_t from, int64_t until) {
   return out;
 }
 
-/// Normalise the period of an exact line to 1.
+/// Set the period of an exact line to 1.
 DimPiece normal(DimPiece piece) {
   if (piece.low != piece.high || piece.period == 1) return piece;
   if (piece.growth % piece.period != 0 || piece.low % piece.period != 0) return piece;
@@ -89,7 +90,7 @@ bool is_number(const DimPiece& piece) { return is_line(piece) && piece.growth ==
 
 DimPiece number(int64_t from, int64_t value) { return {from, 1, 0, value, value}; }
 
-/// Append a piece, and merge it with the last one if it continues that line.
+/// Append a piece; drop it if it continues the line of the last one.
 void append(Pieces* to, DimPiece piece) {
   piece = normal(piece);
   if (!to->empty()) {
@@ -101,7 +102,7 @@ void append(Pieces* to, DimPiece piece) {
   to->push_back(piece);
 }
 
-/// Return a piece with bounds only.
+/// Return a piece with bounds only; nothing if it has none.
 std::optional<DimPiece> bounded(int64_t from, int64_t until, const Range& range) {
   if (until == kEndless || !range.low || !range.high) return std::nullopt;
   const int64_t length = until - from;
@@ -111,7 +112,7 @@ std::optional<DimPiece> bounded(int64_t from, int64_t until, const Range& range)
   return DimPiece{from, length, 0, *low, *high};
 }
 
-/// Makes the pattern of one expression, part by part.
+/// Computes the pattern of an expression bottom up.
 class Maker {
  public:
   explicit Maker(std::string_view symbol) : symbol_(symbol), at_{{symbol_, 0}} {}
@@ -138,7 +139,7 @@ class Maker {
   int64_t work_ = 0;
 };
 
-/// Convert pieces of one range to a common period. False if no such period fits the limits.
+/// Convert pieces of one range to a common period. Return false if it exceeds the limits.
 bool align(int64_t from, int64_t until, std::vector<DimPiece>* parts) {
   const int64_t length = length_of(from, until);
   int64_t period = 1;
@@ -215,7 +216,7 @@ bool Maker::decide(const Dim& difference, Kind kind, int64_t from, int64_t until
   return true;
 }
 
-/// The indicator of a difference that does not grow.
+/// Append the indicator of a difference that does not grow.
 bool Maker::steady_choice(const Dim& difference, Kind kind, const DimPiece& piece, int64_t until,
                           Pieces* out) {
   const bool never = piece.high < 0 || (kind == Kind::kEq && piece.low > 0);
@@ -226,7 +227,7 @@ bool Maker::steady_choice(const Dim& difference, Kind kind, const DimPiece& piec
   }
   const int64_t length = length_of(piece.from, until);
   if (length <= piece.period) return decide(difference, kind, piece.from, until, out);
-  // One period shows whether the choice is the same everywhere.
+  // One period shows whether the indicator is constant.
   Pieces shown;
   if (decide(difference, kind, piece.from, piece.from + piece.period, &shown) &&
       shown.size() == 1) {
@@ -341,7 +342,7 @@ std::optional<Pieces> Maker::of_atom(const DimAtom& atom) {
   return out;
 }
 
-/// Return the pattern of a product. At most one factor may grow; the others must be numbers there.
+/// Return the pattern of a product. Wherever one factor grows, the others must be numbers.
 std::optional<Pieces> Maker::of_term(const DimTerm& term) {
   Pieces product = {number(0, term.coefficient)};
   for (const auto& factor : term.factors) {
@@ -466,8 +467,8 @@ Result<std::optional<int64_t>> DimPattern::last_non_negative() const {
     if (until == kEndless && piece.growth > 0) return std::optional<int64_t>();
     int64_t last = until - 1;
     if (until == kEndless) {
-      // One period is enough for a steady piece. For a falling piece, search up to where its upper
-      // bound becomes negative.
+      // For a piece without growth, one period suffices. For a falling piece, search up to where
+      // its upper bound becomes negative.
       if (piece.growth == 0) {
         last = piece.high < 0 ? piece.from - 1 : piece.from + piece.period - 1;
       } else {
@@ -510,7 +511,7 @@ Result<std::optional<int64_t>> least_even_step(const Dim& dim, std::string_view 
   RILL_ASSIGN(const DimPattern whole, DimPattern::of(dim, symbol));
   if (whole.growth() <= 0) return std::optional<int64_t>();
   const int64_t period = whole.period();
-  // Even steps divide the period, and their multiples visit every remainder.
+  // Even steps divide the period, and their multiples have every remainder.
   const auto even = [&](int64_t step) -> Result<bool> {
     const Dim stepped = dim.substitute(symbol, Dim(step) * Dim::symbol(symbol));
     RILL_ASSIGN(const DimPattern pattern, DimPattern::of(stepped, symbol));

@@ -20,7 +20,7 @@ DimPattern pattern(const Dim& of) {
   return made.ok() ? std::move(made).value() : *DimPattern::of(Dim(0), "S");
 }
 
-TEST(DimPattern, FindsPeriodGrowthAndWhereItSettles) {
+TEST(DimPattern, FindsPeriodGrowthAndSettledLength) {
   const DimPattern trimmed = pattern(dim("max(0, S-500)"));
   EXPECT_EQ(trimmed.settled(), 500);
   EXPECT_EQ(trimmed.period(), 1);
@@ -43,7 +43,7 @@ TEST(DimPattern, FindsChangesAtLargeNumbers) {
   EXPECT_EQ(*pattern(dim("S")).greatest(0), std::nullopt);
 }
 
-TEST(DimPattern, StepsThatGrowEvenly) {
+TEST(DimPattern, FindsStepsOfEvenGrowth) {
   EXPECT_EQ(**least_even_step(dim("max(0, (S-777)/6)"), "S", 1 << 20), 6);
   EXPECT_EQ(**least_even_step(dim("S/4+S/6"), "S", 1 << 20), 12);
   EXPECT_EQ(*least_even_step(dim("min(S, 12)"), "S", 1 << 20), std::nullopt);
@@ -86,7 +86,7 @@ class RandomDims {
   std::mt19937 random_;
 };
 
-/// Longer periods and larger constants would take too long to enumerate.
+/// The maximum period and constant that brute force can enumerate in reasonable time.
 constexpr int64_t kMostBrute = 400'000;
 
 TEST(DimPattern, EqualsBruteForceOverRandomExpressions) {

@@ -10,7 +10,7 @@ namespace rill {
 namespace {
 
 using Kind = DimAtom::Kind;
-// Each level eliminates one assertion; real models need one or two.
+// Each level eliminates one assertion; proofs for real models need one or two.
 constexpr int kProofDepth = 3;
 
 Result<SymbolScope::Assertion> parse_assertion(std::string_view text) {
@@ -35,7 +35,7 @@ Result<SymbolScope::Assertion> parse_assertion(std::string_view text) {
 
 }  // namespace
 
-/// A range with open ends; the ends saturate.
+/// A range that may be unbounded on either side; overflow makes a side unbounded.
 struct SymbolScope::Interval {
   std::optional<int64_t> low;
   std::optional<int64_t> high;
@@ -58,7 +58,7 @@ struct SymbolScope::Interval {
     if (by < 0) std::swap(out.low, out.high);
     return out;
   }
-  /// Return bounds of a product if both factors are non-negative; else an unbounded interval.
+  /// Return bounds of a product if both factors are >= 0; else an unbounded interval.
   Interval times(const Interval& other) const {
     const bool positive = other.low && *other.low >= 0 && low && *low >= 0;
     if (!positive) return {};
@@ -78,7 +78,7 @@ struct SymbolScope::Interval {
     if (out.high) out.high = std::max(*high, *other.high);
     return out;
   }
-  /// Return the bounds that follow from the form of a factor. `within` returns those of its
+  /// Return the bounds that follow from the form of a factor. `within` returns the bounds of its
   /// arguments.
   template <class Within>
   static Interval of_factor(const DimAtom& factor, const Within& within) {
@@ -139,9 +139,9 @@ std::string SymbolScope::fresh(std::string_view stem) const {
 
 namespace {
 
-// The most extents that a proof tries; each takes time.
+// The maximum number of extents that a proof tries; each takes time.
 constexpr size_t kMostTried = 16;
-// The most extents against which sizes are checked.
+// The maximum number of extents against which sizes are checked.
 constexpr size_t kMostKept = 4096;
 
 /// Return the extents that proofs try.
@@ -159,7 +159,7 @@ void SymbolScope::take_as_extent(const Dim& dim) {
 
 void SymbolScope::take_as_length(const Dim& dim) {
   if (dim.is_const() || !dim.valid() || lengths_.size() >= kMostKept) return;
-  // Neighbours usually have equal extents.
+  // Consecutive wires usually have equal extents.
   constexpr size_t kLast = 8;
   const size_t last = std::min(lengths_.size(), kLast);
   if (contains(std::span(lengths_).last(last), dim) || proves_non_negative(dim)) return;
@@ -191,7 +191,7 @@ void SymbolScope::add_scenario(std::string_view name) {
 namespace {
 
 /// Combine a >= 0 and b >= 0 with factors that cancel their first terms. Return the number that
-/// must then be non-negative; nothing if other terms remain.
+/// must then be >= 0; nothing if other terms remain.
 std::optional<int64_t> without_terms(const Dim& a, const Dim& b) {
   const auto factor = [](const Dim& dim) {
     return dim.sum() && !dim.sum()->terms.empty() ? dim.sum()->terms[0].coefficient : 1;
@@ -203,7 +203,7 @@ std::optional<int64_t> without_terms(const Dim& a, const Dim& b) {
   return (Dim(of_b) * a + Dim(of_a) * b).to_int();
 }
 
-/// Errors: kSymbol if two assertions contradict each other for every size.
+/// Fail with kSymbol if two assertions contradict each other for every size.
 Status expect_agreement(const std::vector<SymbolScope::Assertion>& known,
                         const SymbolScope::Assertion& added) {
   constexpr size_t kMostCompared = 64;
@@ -249,7 +249,7 @@ Status SymbolScope::assert_text(std::string_view text) {
 
 namespace {
 
-/// Solve k*atom + c >= 0: return the least atom if k > 0, the largest if k < 0. Nothing if it does
+/// Solve k*atom + c >= 0: return the least atom if k > 0, the greatest if k < 0. Nothing if it does
 /// not fit int64.
 std::optional<int64_t> solve_for(int64_t k, int64_t c) {
   if (k == INT64_MIN || c == INT64_MIN) return std::nullopt;
@@ -259,7 +259,7 @@ std::optional<int64_t> solve_for(int64_t k, int64_t c) {
   return rounded - (!exact && c < 0 ? 1 : 0);
 }
 
-/// Tighten the bounds of an atom, a symbol or a quotient for example, by the assertions on it.
+/// Tighten the bounds of an atom, such as a symbol or a quotient, by the assertions on it.
 void tighten(std::span<const SymbolScope::Assertion> assertions, std::string_view atom,
              std::optional<int64_t>* low, std::optional<int64_t>* high) {
   for (const SymbolScope::Assertion& assertion : assertions) {
@@ -302,7 +302,8 @@ bool SymbolScope::prove(const Dim& dim, int depth) const {
   const Interval range = interval(dim, kProofDepth);
   if (range.low && *range.low >= 0) return true;
   if (depth == 0 || !dim.sum()) return false;
-  // x/k >= (x - k + 1)/k and x/k <= x/k: bounding one division leaves a linear expression.
+  // x/k >= (x - k + 1)/k, and x/k is at most the exact quotient: bounding one division leaves a
+  // linear expression.
   for (const DimTerm& term : dim.sum()->terms) {
     if (term.factors.size() != 1 || term.factors[0]->kind != Kind::kDiv) continue;
     const int64_t k = term.factors[0]->divisor;
@@ -323,12 +324,13 @@ bool SymbolScope::prove_by(const std::vector<Assertion>& known, const Dim& dim, 
   for (const Assertion& assertion : known) {
     for (const Dim& fact : assertion.non_negative) {
       if (!fact.sum()) continue;
-      // Subtract a multiple of the fact that cancels one of its symbols.
+      // Subtract the multiple of the fact that cancels one of its terms.
       for (const DimTerm& term : fact.sum()->terms) {
         for (const DimTerm& own : dim.sum()->terms) {
           if (own.key != term.key || (own.coefficient > 0) != (term.coefficient > 0)) continue;
           if (own.coefficient % term.coefficient != 0) continue;
-          if (fact.sum()->terms.size() == 1) continue;  // bounds one symbol
+          if (fact.sum()->terms.size() == 1) continue;  // it bounds a single atom, as `interval`
+                                                        // knows
           if (prove(dim - Dim(own.coefficient / term.coefficient) * fact, depth - 1)) return true;
         }
       }

@@ -33,7 +33,7 @@ TEST(SymbolScope, BoundsCarryOver) {
   EXPECT_TRUE(s.proves_ge(dim("2*S-B"), Dim(-1)));
 }
 
-// The bounds of a dynamic slice: a cache of P frames and S new ones within T.
+// The bounds of a dynamic slice: P cached frames and S new frames, within T.
 TEST(SymbolScope, AssertionsBetweenSymbolsProveSliceBounds) {
   const SymbolScope s = scope({"S >= 1", "P >= 0", "P + S <= T"});
   EXPECT_TRUE(s.proves_ge(dim("T"), dim("P+S")));
@@ -67,7 +67,7 @@ TEST(SymbolScope, EqualitiesRewriteAndProve) {
   EXPECT_TRUE(s.proves_ge(dim("P+B"), dim("T")));
 }
 
-TEST(SymbolScope, RedundantOperandsGo) {
+TEST(SymbolScope, DropsRedundantOperands) {
   const SymbolScope s = scope({"S >= 4"});
   EXPECT_EQ(s.simplify(dim("min(S, S+1)")), dim("S"));
   EXPECT_EQ(s.simplify(dim("max(S, 2)")), dim("S"));
@@ -99,7 +99,7 @@ TEST(SymbolScope, MalformedAssertionsAreErrors) {
   EXPECT_TRUE(s.assertions().empty());
 }
 
-// A range that counts from the end of a wire compares the wire's extent with 0.
+// An index that counts from the end of a wire compares the wire's extent with 0.
 TEST(SymbolScope, ExtentsOfWiresAreNotNegative) {
   SymbolScope s = scope({"S >= 1"});
   const Dim index = dim("2*S-2-S*ge(S-2, 0)");
@@ -139,7 +139,7 @@ TEST(SymbolScope, SubstitutionReachesAssertions) {
   EXPECT_TRUE(s.declared("H"));
 }
 
-// A fact k*symbol + c >= 0 is used for k of 1 and -1 only.
+// Proofs use a fact k*symbol + c >= 0 only for k of 1 and -1.
 TEST(SymbolScope, DISABLED_Open_BoundsOfMultiplesOfASymbolAreUsed) {
   const SymbolScope s = scope({"2*H >= 4"});
   EXPECT_TRUE(s.proves_ge(dim("2*H"), Dim(4)));
@@ -181,10 +181,10 @@ TEST(Scope, AssertionsThatNoSizeMeetsAreRefusedWithBoth) {
   }
 }
 
-TEST(SymbolScope, KeepsEveryLengthThatIsRead) {
+TEST(SymbolScope, KeepsEveryExtent) {
   SymbolScope scope;
   scope.declare("S");
-  // Proofs try 16 of them; sizes are checked against all.
+  // Proofs try 16 extents; sizes are checked against all.
   for (int64_t k = 1; k <= 40; ++k) scope.take_as_extent(Dim::symbol("S") - Dim(100 * k));
   EXPECT_GT(scope.extents().size(), 16U);
   EXPECT_EQ(scope.extents().back().non_negative.front(), Dim::symbol("S") - Dim(4000));

@@ -12,8 +12,8 @@
 
 namespace rill {
 
-/// A plan under construction. Loop bodies have their own builders, which share buffers with the
-/// outer one.
+/// A plan under construction. Each loop body has its own builder, which adds its buffers to the
+/// same plan.
 class PlanBuilder {
  public:
   PlanBuilder(const Graph& graph, const PrepareOptions& options, Plan* plan, PlanBuilder* outer);
@@ -27,11 +27,11 @@ class PlanBuilder {
   /// Errors: kNoMem.
   Status run_constant_steps();
   void lay_out_memory();
-  /// Store the recorded uses of its steps in the plan, if the options request them.
+  /// Store the recorded uses of steps in the plan, if the options request them.
   void keep_uses();
-  /// Share packed weights with other plans. Null: share none.
+  /// Share packed weights with other plans. Null: do not share.
   void share_weights(SharedWeights* shared) { shared_ = shared; }
-  /// Make the buffer of a model output; the producing step may write to it directly.
+  /// Make the buffer of a model output. The step that computes the output may write to it directly.
   uint32_t add_output_buffer(int index, OutletId outlet, int64_t bytes);
 
  private:
@@ -49,20 +49,21 @@ class PlanBuilder {
   void check_indices(int id);
   void check_indices(int id, const PlacedView& indices, const NumberRange& range);
   uint32_t new_buffer(BufferKind kind, int64_t bytes);
-  /// Compute strides for an axis order. `ring` scales the strides of axes outside the ring's axis.
+  /// Set the strides for an axis order, with `ring_extent` as the extent of `ring_axis`. Return the
+  /// bytes.
   static int64_t lay_out(Operand* operand, std::span<const int> order, int ring_axis,
                          int64_t ring_extent);
-  /// Make a ring that keeps frames of the outlet `wire` for the node `node`.
+  /// Make a ring that keeps frames of `wire` for node `node`.
   Operand make_ring(Operand operand, std::span<const int> order, const HistoryNeed& need,
                     OutletId wire, int node, size_t* ring_index);
   /// Record the state that a buffer keeps between steps.
   void add_state(std::string name, int node, const PlacedView& value, int axis, int64_t pulse);
-  /// Record the reads and writes of the last emitted step.
+  /// Record the reads and writes of the step emitted last.
   void note_use(std::span<const Touched> reads, std::span<const Touched> writes);
   PlacedView operand_of(const Touched& touched) const;
   void touch(Ref ref, int step);
   void place_constant(int id, TensorPtr value);
-  /// Unpack a block-quantised constant into plain elements, once. `run` reports failures.
+  /// Dequantise a block-quantised constant, once. `run` reports failures.
   void write_out(OutletId outlet);
   /// Decrement the reader count of a constant.
   void forget(OutletId outlet);
@@ -72,7 +73,8 @@ class PlanBuilder {
   Weights& weights() { return outer_ ? outer_->weights() : weights_; }
   /// Return memory for a constant that a node packs.
   std::shared_ptr<void> take_packed(uint32_t buffer, int64_t bytes);
-  /// Let the constants that the last node packed use memory of other plans that has the same bytes.
+  /// Let the constants that the last node packed use the memory of other plans if that has the same
+  /// bytes.
   void share_packed();
   List<Step>& steps();
   bool is_read_by_channels(int node) const {
@@ -88,15 +90,15 @@ class PlanBuilder {
   PlanBuilder* outer_;
   Weights weights_;
   SharedWeights* shared_ = nullptr;
-  std::vector<uint32_t> packed_;  ///< buffers that the current node packed, to share
-  std::string scope_;    ///< of a loop body: the names of the loops around it
-  int outer_node_ = -1;  ///< of a loop body: the outermost loop
+  std::vector<uint32_t> packed_;  ///< buffers that the current node packed and that may be shared
+  std::string scope_;    ///< in a loop body: the names of the loops around it
+  int outer_node_ = -1;  ///< in a loop body: the outermost loop
   std::vector<std::vector<Operand>> operands_;
-  std::vector<int> readers_;  ///< by node: readers of its output
-  Status refused_;  ///< why a constant was not unpacked, or a buffer not made
+  std::vector<int> readers_;  ///< by node: number of readers of its output
+  Status refused_;  ///< why a constant was not dequantised, or a buffer not made
   std::map<OutletId, HistoryNeed> needs_;
-  /// For each node, whether a reader needs the channels of its first output, or of a window of it,
-  /// contiguous.
+  /// By node: whether a reader needs the channels of its first output, or of a window of that
+  /// output, to be contiguous.
   std::vector<int> by_channels_;
   std::map<OutletId, RingOf> rings_;
   std::map<OutletId, int> direct_outputs_;  ///< outlets that may be written straight to an output

@@ -8,12 +8,12 @@
 namespace rill {
 namespace {
 
-/// The largest size of one result, and of all together: a file could request larger ones without
-/// data.
+/// The maximum size of one result, and of all results together: a file could request larger ones
+/// without containing data.
 constexpr int64_t kMostBytes = int64_t{1} << 24;
 constexpr int64_t kMostBytesOfAll = int64_t{1} << 26;
 
-/// Finds the steps and buffers of a plan that are the same in every run.
+/// Finds the steps and buffers of a plan whose results are the same in every run.
 class Constants {
  public:
   Constants(const Graph& graph, std::span<const StepUse> uses, const Plan& plan)
@@ -27,7 +27,7 @@ class Constants {
       const PlanBuffer& buffer = plan.buffers[b];
       const bool known = buffer.bytes == 0 || last_writer_[b] >= 0;
       const bool arena = buffer.kind == BufferKind::kArena;
-      // A slot has no memory; its loop sets it.
+      // A slot has no memory; the loop sets its address.
       const bool fixed = buffer.kind == BufferKind::kConst || buffer.kind == BufferKind::kSlot;
       buffers_.push_back(fixed || (arena && known && buffer.bytes <= kMostBytes));
     }
@@ -59,11 +59,11 @@ class Constants {
   }
 
  private:
-  /// Start from the assumption that everything is constant, and retract it. A step is constant if
-  /// all buffers that it touches are. A buffer is constant if all steps that write it are, and no
-  /// step reads it earlier. Each is retracted at most once.
+  /// Assume that everything is constant, and retract this where it is disproved. A step is constant
+  /// if all buffers that it touches are constant. A buffer is constant if all steps that write it
+  /// are constant, and no step reads it before. Each assumption is retracted at most once.
   void retract_disproved() {
-    // For each buffer, the steps that touch it.
+    // By buffer: the steps that touch it.
     std::vector<std::vector<size_t>> users(plan_.buffers.size());
     for (size_t i = 0; i < uses_.size(); ++i) {
       for (const auto* list : {&uses_[i].reads, &uses_[i].writes}) {
@@ -105,7 +105,7 @@ class Constants {
   std::vector<bool> steps_;
 };
 
-/// Allocate memory for the outputs of constant steps, in the form of plan constants.
+/// Allocate memory for an output of constant steps, in the form of a plan constant.
 Status give_memory(PlanBuffer* buffer, std::byte** base) {
   if (buffer->bytes == 0) return {};
   RILL_ASSIGN(Tensor zeros, Tensor::zeros(DType::kU8, {buffer->bytes}));
@@ -122,7 +122,7 @@ Status run_constant_steps(const Graph& graph, std::vector<StepUse>* all, Plan* p
   const Constants constants(graph, uses, *plan);
   if (constants.bytes() < 0 || constants.bytes() > kMostBytesOfAll) return {};
   const std::vector<size_t> last = constants.last_readers();
-  // Empty buffers need an address too: steps compute pointers from it, but read nothing.
+  // Empty buffers need an address too: steps compute pointers from it without reading.
   alignas(64) std::byte nothing[64] = {};
   std::vector<std::byte*> base;
   for (const PlanBuffer& buffer : plan->buffers) {

@@ -7,11 +7,11 @@
 
 namespace rill {
 
-/// Compile an expression in one symbol to postfix order. An expression that is invalid or has more
-/// symbols gets no value. Errors: kUnsupported if it nests too deep.
+/// Compile an expression in one symbol to postfix order. If it is invalid or has several symbols,
+/// the result has no value. Errors: kUnsupported if it nests too deep.
 Result<Extent> extent_of(const Dim& dim);
 
-/// Return the expression of an extent, with this name for its symbol.
+/// Return the expression of an extent; `symbol` is the name of its symbol.
 Dim dim_of(const Extent& extent, std::string_view symbol);
 
 }  // namespace rill

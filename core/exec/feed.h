@@ -15,7 +15,7 @@ class Feed : public PlacedFeed {
   static Result<std::unique_ptr<Feed>> make(Session* session, int64_t max_push);
   ~Feed();
 
-  /// Return the bytes of this object and of its allocations.
+  /// Return the bytes of this object and its allocations.
   int64_t memory_bytes() const RILL_NONBLOCKING;
 
  private:

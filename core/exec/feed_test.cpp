@@ -1,6 +1,6 @@
-// Streams of random graphs, pushed and pulled in pieces of any size and moved between sessions of
-// other pulses by saved states, give the frames of the whole run, bit for bit.
-// RILL_PROPERTY_SEEDS=first:count selects other seeds than those below.
+// Streams of random graphs give the frames of the whole run, bit for bit: pushed and pulled in
+// pieces of any size, and moved between sessions with other pulses by saved states.
+// RILL_PROPERTY_SEEDS=first:count selects other seeds.
 
 #include <gtest/gtest.h>
 
@@ -60,7 +60,7 @@ TEST(Feed, PushedInPiecesAndMovedBetweenPulsesGiveTheWholeRun) {
   EXPECT_GT(tally.moved, 5 * count);
 }
 
-// Inputs of two rates and different lengths, outputs of three rates and several delays.
+// Inputs with two rates and different lengths, and outputs with three rates and several delays.
 constexpr char kSeveral[] =
     "version 1.0;\nextension tract_registry tract_core;\nextension tract_symbol S;\n"
     "graph network(x, w, gain) -> (sum, fine, coarse)\n{\n"
@@ -75,7 +75,7 @@ constexpr char kSeveral[] =
     "  coarse = max_pool(x, size = [1, 1, 4], stride = [1, 1, 4], dilation = [1, 1, 1], "
     "padding = [(0, 0), (0, 0), (0, 0)], border = 'ignore');\n}\n";
 
-TEST(Feed, TakesInputsAndGivesOutputsOfSeveralRates) {
+TEST(Feed, HandlesInputsAndOutputsOfSeveralRates) {
   const auto graph = load_text(kSeveral);
   ASSERT_TRUE(graph.ok()) << graph.error().to_string();
   Tally tally;
@@ -86,9 +86,9 @@ TEST(Feed, TakesInputsAndGivesOutputsOfSeveralRates) {
   EXPECT_GT(tally.moved, 100);
 }
 
-// The exclusive sum has one frame more than its input at first, so the inner wire leads the output
-// by one.
-TEST(Feed, WaitsForTheEndWhereAnOutputIsReadAheadInside) {
+// At first, the exclusive sum has one frame more than its input, so the inner wire leads the output
+// by one frame.
+TEST(Feed, WaitsForTheEndIfAnInnerWireLeadsTheOutput) {
   const auto graph = load_text(document("1, 1, S",
                                         "  z = tract_core_cumsum(x, axis = 2, exclusive = true, "
                                         "reverse = false);\n"
@@ -153,13 +153,13 @@ TEST(Feed, RefusesATailOfTooManyStepsAndAsksForALongerPulse) {
   }
 }
 
-// Frames 3 and later, with frame 3 repeated twice as prefix. With pulses of 1, separate steps
-// output the repeats, later than pulses that hold all of them.
+// Frames from 3, with frame 3 repeated twice as a prefix. With pulses of one frame, the repeats are
+// output in separate steps, and so later than in a pulse that holds all of them.
 constexpr char kEdge[] =
     "  late = slice(x, axes = [2], begin = [3], end = [0]);\n"
     "  y = pad(late, padding = [(0, 0), (0, 0), (2, 0)], border = 'replicate', value = 0.0);\n";
 
-TEST(SavedState, StaysWhereTheOtherPulseGivesAnotherDelay) {
+TEST(SavedState, DoesNotMoveToAPulseWithAnotherDelay) {
   const auto graph = load_text(document("1, 1, S", kEdge));
   ASSERT_TRUE(graph.ok()) << graph.error().to_string();
   auto one = StreamedRun::make(*graph, 1);
@@ -180,7 +180,7 @@ TEST(SavedState, StaysWhereTheOtherPulseGivesAnotherDelay) {
   EXPECT_EQ(four->session().ticks(), 1) << "a refused state changes nothing";
 }
 
-/// Recompute the checksum of a state after its bytes were altered.
+/// Recompute the checksum of an altered state.
 void seal(std::span<std::byte> state) {
   constexpr size_t kChecksumAt = 24;
   Hasher hash;
@@ -189,7 +189,7 @@ void seal(std::span<std::byte> state) {
   std::memcpy(state.data() + kChecksumAt, &sum, sizeof sum);
 }
 
-TEST(SavedState, AlteredOnPurposeIsRefusedOrRuns) {
+TEST(SavedState, IfAlteredIsRefusedOrRuns) {
   Random random(99);
   int64_t refused = 0;
   int64_t ran = 0;
@@ -208,7 +208,7 @@ TEST(SavedState, AlteredOnPurposeIsRefusedOrRuns) {
     ASSERT_TRUE(state.load(bytes).ok()) << "the checksum is where this test thinks it is";
     for (int i = 0; i < 60; ++i) {
       std::vector<std::byte> altered = bytes;
-      // Numbers of the format are 8 bytes wide; extremes find what plain noise does not.
+      // Numbers of the format have 8 bytes; extreme values find failures that random bytes do not.
       const int64_t words = static_cast<int64_t>(bytes.size()) / 8 - 6;
       const int64_t at = 48 + 8 * random.in(0, words - 1);
       const int64_t values[] = {random.in(-3, 3), INT64_MAX, INT64_MIN, int64_t{1} << 52,
@@ -227,8 +227,8 @@ TEST(SavedState, AlteredOnPurposeIsRefusedOrRuns) {
   EXPECT_GT(ran, 100);
 }
 
-/// Stream pulses of noise, starting at frame `from`, and return the values in the buffer of the
-/// first output.
+/// Stream pulses of noise from frame `from`, and return the values in the buffer of the first
+/// output.
 std::vector<float> go_on(Session* session, int64_t from, int64_t pulses) {
   std::vector<float> out;
   for (int64_t p = 0; p < pulses; ++p) {
@@ -243,7 +243,7 @@ std::vector<float> go_on(Session* session, int64_t from, int64_t pulses) {
   return out;
 }
 
-TEST(SavedState, PositionsPastThirtyTwoBitsAreAsGoodAsSmallOnes) {
+TEST(SavedState, ContinuesAtPositionsBeyond32Bits) {
   const auto graph = load_text(document(
       "1, 2, S",
       "  a = conv(x, [[[0.5, -1.0, 2.0]], [[1.0, 0.25, 3.0]]], 0.0, stride = [2], dilation = [2], "
@@ -286,7 +286,7 @@ TEST(SavedState, PositionsPastThirtyTwoBitsAreAsGoodAsSmallOnes) {
   }
 }
 
-TEST(SavedState, ContinuesInTheReferenceFormOfThePlan) {
+TEST(SavedState, ContinuesInThePlanOfReferenceSteps) {
   const auto graph = load_text(document("1, 1, S",
                                         "  a = conv(x, [[[0.5, -1.0, 2.0]]], 0.0, stride = [1], "
                                         "dilation = [1], padding = [(2, 0)], groups = 1);\n"

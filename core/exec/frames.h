@@ -9,7 +9,7 @@
 
 namespace rill {
 
-/// Compile a count of frames for steps.
+/// Compile a number of frames for steps.
 inline FramesSoFar frames_so_far(Lowering& lowering, const Dim& length) {
   const int64_t most = bound_of(length).value_or(kEndless);
   return {lowering.extent(length), std::min(most, kEndless)};

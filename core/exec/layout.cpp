@@ -13,11 +13,12 @@
 namespace rill {
 namespace {
 
-// The largest number of buffers to place by size. This compares every pair, which takes 20 ms at
-// the limit; models have a few hundred buffers.
+// The maximum number of buffers that are placed by size. This compares every pair, which takes 20
+// ms at the limit; models have a few hundred buffers.
 constexpr size_t kMostBySize = 8192;
 
-/// Return the indices of buffers, sorted by begin if `by_begin`, then by decreasing size.
+/// Return the indices of buffers sorted by decreasing size; if `by_begin`, sorted by first step,
+/// then by decreasing size.
 std::vector<size_t> ordered(std::span<const Lifetime> buffers, bool by_begin) {
   std::vector<std::array<int64_t, 3>> keys;
   keys.reserve(buffers.size());
@@ -32,7 +33,8 @@ std::vector<size_t> ordered(std::span<const Lifetime> buffers, bool by_begin) {
   return out;
 }
 
-/// Place the largest buffers first, each in the lowest gap between buffers alive at the same time.
+/// Place the largest buffers first, each in the lowest gap between buffers that are alive at the
+/// same time.
 int64_t place_by_size(std::span<Lifetime> buffers) {
   std::vector<Lifetime> placed;  // by offset
   placed.reserve(buffers.size());
@@ -56,7 +58,7 @@ int64_t place_by_size(std::span<Lifetime> buffers) {
   return top;
 }
 
-/// The gaps of a block that grows at its end.
+/// The free gaps of a block that grows at its end.
 class Gaps {
  public:
   int64_t top() const { return top_; }
@@ -117,7 +119,8 @@ class Gaps {
   int64_t top_ = 0;
 };
 
-/// Place buffers in order of their begin, each in the smallest gap that dead buffers left.
+/// Place buffers in the order of their first steps, each in the smallest gap that dead buffers
+/// left.
 int64_t place_in_time(std::span<Lifetime> buffers) {
   const auto dies_later = [&](size_t a, size_t b) {
     return buffers[a].last_step > buffers[b].last_step;

@@ -61,7 +61,7 @@ struct EvalArgs {
 RILL_STEP_FIELDS(EvalArgs, op, in, out, state, has_state)
 
 constexpr size_t kMaxOperands = 32;
-/// The multiply-adds of kernels that take as long as one of the reference implementation.
+/// How many multiply-adds of kernels take as long as one of the reference implementation.
 constexpr int64_t kReferenceWork = 8;
 
 void run_eval(const EvalArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING {
@@ -77,7 +77,7 @@ void run_eval(const EvalArgs& args, const Frame& frame) noexcept RILL_NONBLOCKIN
   ctx.clock = frame.clock;
   ctx.state = args.has_state ? frame.ptr<void>(args.state) : nullptr;
   // `infer` has excluded all failures but one: an expression, for example from a plan file, may
-  // have no value at this stream length. The outputs then stay unchanged.
+  // have no value for this stream length. Then the outputs stay unchanged.
   const Status status = args.op->eval(ctx);
   (void)status;
 }
@@ -91,7 +91,7 @@ void touch_eval(const EvalArgs& args, StepTouches& touches) {
   const std::span<const PlacedView> outs(args.out.begin(), args.out.end());
   touches.infers(*args.op, ins, outs);
   if (!touches.holds()) return;
-  // Skip outputs without elements, whose other extents may be 2^31.
+  // Skip empty outputs, whose other extents may be 2^31.
   const auto is_empty = [](const PlacedView& view) {
     return std::count(view.shape.begin(), view.shape.begin() + view.rank, 0) > 0;
   };
@@ -322,7 +322,7 @@ void Lowering::copy(const Operand& from, const Operand& to) {
   CopyArgs args{from, to, 1};
   collapse(&args.from, &args.to);
   Work work;
-  // Views of one buffer may overlap if a single call moves everything.
+  // Views of one buffer may overlap, so a single call must copy everything.
   const bool separate = from.ref.buffer != to.ref.buffer && args.to.rank > 0;
   work.units = separate ? args.to.extent(0) : 1;
   work.multiply_adds = kWorkPerCopy * static_cast<double>(args.to.volume());

@@ -5,10 +5,9 @@
 
 namespace rill {
 
-/// Show the attributes of an operator as arguments of a step, for steps that keep the whole
-/// operator.
+/// Visit the attributes of an operator as step arguments, for steps that keep the whole operator.
 void describe(StepFields& fields, Op& op);
-/// Show everything that an operator depends on.
+/// Visit every attribute that an evaluation of the operator depends on.
 void describe(StepFields& fields, const OpClass& known, Op& op);
 
 /// Return the types and shapes of operands.

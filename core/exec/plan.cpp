@@ -22,7 +22,8 @@ namespace {
 
 constexpr int64_t kReadBeyond = 64;
 
-/// Fills the history of a ring with its start value, lane by lane.
+/// Return the initial bytes of a ring, whose history is the pad value in each lane; empty if that
+/// is zero.
 std::vector<std::byte> ring_image(const Operand& placed, const HistoryNeed& need, const Ring& ring,
                                   int64_t bytes) {
   std::vector<std::byte> image;
@@ -41,7 +42,7 @@ std::vector<std::byte> ring_image(const Operand& placed, const HistoryNeed& need
   return image;
 }
 
-/// Estimate the bytes of a graph's packed weights.
+/// Estimate the bytes of a graph's packed weights by those of its constants.
 int64_t bytes_of_constants(const Graph& graph) {
   int64_t bytes = 0;
   for (const Node& node : graph.nodes) {
@@ -97,7 +98,7 @@ int64_t PlanBuilder::lay_out(Operand* operand, std::span<const int> order, int r
     const auto axis = static_cast<size_t>(order[i]);
     operand->stride[axis] = stride;
     const int64_t extent = order[i] == ring_axis ? ring_extent : operand->shape[axis];
-    // The volumes of tensors were checked, but not those of rings.
+    // The volumes of tensors were checked, but not the volumes of rings.
     if (__builtin_mul_overflow(stride, extent, &stride)) stride = kMostElements;
   }
   return stride * dtype_size(operand->dtype);
@@ -120,7 +121,7 @@ Operand PlanBuilder::make_ring(Operand placed, std::span<const int> order, const
   Ring ring;
   ring.pulse = placed.shape[axis];
   ring.history = need.frames;
-  // Allow for a few pulses, so that the history rarely moves back.
+  // Allow for a few pulses, so that the history rarely has to move back.
   const int64_t frames = std::max(ring.history, 3 * ring.pulse);
   const int64_t pulses = ring.pulse == 0 ? 0 : (frames + ring.pulse - 1) / ring.pulse;
   ring.capacity = ring.history + ring.pulse + pulses * ring.pulse;
@@ -162,7 +163,8 @@ void PlanBuilder::note_use(std::span<const Touched> reads, std::span<const Touch
   note(writes, &use.writes, &use.outputs);
 }
 
-/// For a place without a view, return all bytes from there to the end of its buffer.
+/// Return the operand. For a `ref` without a view, return all bytes from there to the end of its
+/// buffer.
 PlacedView PlanBuilder::operand_of(const Touched& touched) const {
   PlacedView operand = touched.operand;
   if (!touched.whole) return operand;
@@ -228,15 +230,15 @@ Status PlanBuilder::bind_sources(std::span<const Operand> body_sources) {
 
 namespace {
 
-/// Return whether all outputs of a node are empty. There is nothing to compute then, although the
-/// other extents may be 2^31.
+/// Return whether all outputs of a node are empty. Then there is nothing to compute, although other
+/// extents may be 2^31.
 bool gives_nothing(const Node& node) {
   return !node.outputs.empty() && all_of(node.outputs, [](const Fact& fact) {
     return any_of(fact.shape, [](const Dim& dim) { return dim == Dim(0); });
   });
 }
 
-/// Fail if a number that is computed from sizes leaves the range of int64.
+/// Fail if a number that is computed from sizes overflows int64.
 Status check_range(const Tensor& sizes) {
   for (const Dim& size : sizes.values<Dim>()) {
     if (!size.valid()) return size.as_int().take_status();
@@ -269,7 +271,7 @@ Status PlanBuilder::run(std::span<const Operand> body_sources) {
       if (value->dtype() == DType::kDim) {
         RILL_TRY(check_range(*value).in_node(node.name, node.op->name()));
         auto numbers = cast(*value, DType::kI64);
-        // Only masks use a shape that mentions the stream's length, and they evaluate it
+        // Only masks use a shape that contains the length of the stream, and they evaluate it
         // themselves.
         if (!numbers.ok()) numbers = Tensor::zeros(DType::kI64, value->shape());
         value = std::make_shared<const Tensor>(std::move(numbers).value());
@@ -312,7 +314,7 @@ void PlanBuilder::place_constant(int id, TensorPtr value) {
 std::shared_ptr<void> PlanBuilder::take_packed(uint32_t buffer, int64_t bytes) {
   if (outer_) return outer_->take_packed(buffer, bytes);
   if (shared_) packed_.push_back(buffer);
-  // Zeros, including the bytes that kernels read beyond the end.
+  // All zeros, including the bytes past the end that kernels load.
   std::shared_ptr<void> memory = weights_.take(bytes + kReadBeyond);
   if (memory) return memory;
   auto owner = std::make_shared<Tensor>(small_zeros(DType::kU8, {bytes}));
@@ -320,7 +322,7 @@ std::shared_ptr<void> PlanBuilder::take_packed(uint32_t buffer, int64_t bytes) {
 }
 
 void PlanBuilder::share_packed() {
-  // The block can take back only its last allocation, so go backwards.
+  // The block can take back only its last allocation, so share in reverse order.
   for (size_t i = packed_.size(); i-- > 0;) {
     PlanBuffer& buffer = plan_->buffers[packed_[i]];
     if (!buffer.data) continue;
@@ -352,7 +354,7 @@ void PlanBuilder::write_out(OutletId outlet) {
 
 void PlanBuilder::forget(OutletId outlet) {
   const Operand& constant = operand(outlet);
-  // A node that forwards a constant, for example with other axes, counts as a reader.
+  // A node that forwards a constant, for example under other axes, counts as its reader.
   if (!graph_.node(outlet.node).op->as<Const>()) return;
   if (!constant.konst || --readers_[static_cast<size_t>(outlet.node)] > 0) return;
   PlanBuffer& buffer = plan_->buffers[constant.ref.buffer];
@@ -441,7 +443,7 @@ Result<std::shared_ptr<const Plan>> prepare_sharing(SharedWeights* weights, cons
   if (!graph.streaming) checks = computed_indices(ready);
   if (options.optimize) {
     const WeightFormat format = options.weights ? options.weights->format : WeightFormat::kF32;
-    // The int8 GEMM is slower than a fused f32 layer.
+    // An int8 matmul is slower than a fused f32 layer.
     const bool few_bits = format != WeightFormat::kF32 && format != WeightFormat::kInt8;
     RILL_ASSIGN(ready, fuse(ready, -1, few_bits));
   }
@@ -487,7 +489,7 @@ Result<std::shared_ptr<const Plan>> prepare_sharing(SharedWeights* weights, cons
   builder.keep_uses();
   if (ready.streaming) {
     RILL_TRY(describe_streams(*ready.streaming, plan.get()));
-    // If the model was pulsed elsewhere, the pulsed graph itself counts as the model.
+    // If another program pulsed the model, the pulsed graph itself counts as the model.
     plan->model = ready.streaming->model ? *ready.streaming->model : fingerprint(graph);
   }
   RILL_TRY(progress(1));

@@ -11,8 +11,8 @@
 namespace rill {
 namespace {
 
-/// Return the largest number of output frames beyond the end that a stream may produce before the
-/// end is known. Pulses begin at multiples of `unit` in the stream symbol.
+/// Return the maximum number of frames past the end of an output that a stream may output before
+/// its end is known. Pulses begin at multiples of `unit` in the stream symbol.
 Result<int64_t> early_frames(const Plan& plan, const PlanStream& out, const Dim& length,
                              int64_t unit) {
   const auto frames_beyond = [&](const Dim& stepped, const Dim& frames) {
@@ -29,8 +29,8 @@ Result<int64_t> early_frames(const Plan& plan, const PlanStream& out, const Dim&
   return *most;
 }
 
-/// Set how many frames of an output are held until the end is known, and the multiples at which
-/// another plan may continue the stream so that these suffice.
+/// Set the number of output frames that are held until the end is known. Set the multiples at which
+/// another plan may continue the stream with that number.
 Status hold_early_frames(const Dim& length, Plan* plan, PlanStream* out) {
   if (!length.valid() || plan->stream_pulse <= 0) return {};
   RILL_ASSIGN(out->early, early_frames(*plan, *out, length, plan->stream_pulse));
@@ -43,17 +43,17 @@ Status hold_early_frames(const Dim& length, Plan* plan, PlanStream* out) {
   return {};
 }
 
-/// Set how far inputs run ahead of the others if they end separately, such as x of S frames and z
-/// of S + 3: steps run while all of them have a pulse.
+/// Set how far inputs may run ahead of the others if they end at different lengths, such as x of S
+/// frames and z of S + 3: a step runs only when all of them have a pulse.
 Status let_inputs_run_ahead(const Streaming& streaming, Plan* plan) {
   const int64_t unit = plan->stream_pulse;
   const Dim symbol = Dim::symbol(streaming.symbol());
-  int64_t lag = 0;  // lag of the last input, in the stream symbol
+  int64_t lag = 0;  // by how much the last input lags, in the stream symbol
   for (size_t i = 0; i < plan->inputs.size(); ++i) {
     PlanStream& stream = plan->inputs[i].stream;
     const std::optional<Dim> length = streaming.input_length(i);
     if (!length || stream.axis < 0) continue;
-    // The surplus frames of the input beyond its share of the symbol, times `unit`.
+    // The frames of the input beyond its share of the symbol, times `unit`.
     const Dim more = Dim(unit) * *length - Dim(stream.pulse) * symbol;
     RILL_ASSIGN(const DimPattern pattern, DimPattern::of(more, streaming.symbol()));
     RILL_ASSIGN(const std::optional<int64_t> least, pattern.least(0));
@@ -73,7 +73,7 @@ Status let_inputs_run_ahead(const Streaming& streaming, Plan* plan) {
   return {};
 }
 
-/// Set the streaming axis of an input or output whose length is still unknown.
+/// Set the streaming axis of an input or output, before its length is known.
 Status set_axis(int axis, PlanIo* io) {
   if (axis < 0) return {};
   if (axis >= static_cast<int>(io->shape.size())) {
@@ -109,7 +109,8 @@ Status describe_streams(const Streaming& streaming, Plan* plan) {
   for (size_t i = 0; i < plan->inputs.size(); ++i) {
     PlanIo& io = plan->inputs[i];
     RILL_TRY(set_axis(streaming.input_axis(i), &io));
-    // If the file does not state the pulse, take it from inputs declared with the bare symbol.
+    // If the file does not state the pulse, take it from inputs whose declared extent is the
+    // symbol.
     if (plan->stream_pulse == 0) plan->stream_pulse = io.stream.pulse;
     const std::optional<Dim> length = streaming.input_length(i);
     if (!length || io.stream.axis < 0) continue;

@@ -6,8 +6,8 @@
 
 namespace rill {
 
-/// Write the streaming properties of the inputs and outputs into a plan. Errors: kShape if the
-/// declared lengths contradict each other.
+/// Set the streaming properties of the inputs and outputs of a plan. Errors: kShape if the declared
+/// lengths contradict each other.
 Status describe_streams(const Streaming& streaming, Plan* plan);
 
 }  // namespace rill

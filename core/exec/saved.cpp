@@ -45,10 +45,10 @@ struct SavedState::Header {
   uint32_t version;
   uint32_t header_bytes;
   int64_t bytes;
-  uint64_t checksum;  ///< of all following bytes
+  uint64_t checksum;  ///< checksum of all following bytes
   Fingerprint model;
-  int64_t position;  ///< frames that were stepped, in the stream symbol
-  int64_t end;       ///< value of the stream symbol, -1 while unknown
+  int64_t position;  ///< stepped frames, in the stream symbol
+  int64_t end;       ///< value of the stream symbol; -1 while unknown
   int64_t unit;      ///< frames of the stream symbol per step
   uint32_t wires;
   uint32_t states;
@@ -58,7 +58,7 @@ struct SavedState::Header {
   uint32_t end_is_news;  ///< 1: no step has run since the end was announced
 };
 
-/// A value kept under a name: a ring if `axis` is not -1.
+/// A named value; a ring if `axis` is not -1.
 struct SavedState::Entry {
   std::string_view name;
   int64_t axis = -1;
@@ -77,8 +77,8 @@ struct SavedState::Parsed {
   std::vector<Entry> entries;
   std::vector<Rows> inputs;
   std::vector<Rows> outputs;
-  std::vector<std::span<const std::byte>> values;  ///< of outputs that do not stream
-  // Copies, made before the session changes, so that no later operation can fail.
+  std::vector<std::span<const std::byte>> values;  ///< values of static outputs
+  // Copies that are made before the session changes, so that no later operation can fail.
   std::vector<PlacedFeed::Rows> early_inputs;
   std::vector<PlacedFeed::Rows> early_outputs;
 };
@@ -111,8 +111,8 @@ void SavedState::write_inputs(StateWriter* writer) const noexcept {
     writer->number(in.axis < 0 ? 0 : in.filled + in.left());
     writer->number(in.frame_bytes);
     if (in.axis < 0) continue;
-    // `push` fills the buffer first, so frames of a loaded state and frames that wait for other
-    // inputs come last.
+    // `push` fills the buffer first. Frames of a loaded state, and frames that wait for other
+    // inputs, come after it.
     std::byte* data = writer->take((in.filled + in.left()) * in.frame_bytes);
     if (!data) continue;
     const View buffer = session_.input(i);
@@ -127,7 +127,7 @@ std::byte* SavedState::write_waiting(const PlacedFeed::Waiting& from,
                                      std::byte* to) const noexcept {
   const auto append = [&](const std::byte* rows, int64_t frames) {
     const int64_t bytes = frames * from.frame_bytes;
-    // Frames may be empty.
+    // A frame may have no bytes.
     if (bytes > 0) std::memcpy(to, rows, static_cast<size_t>(bytes));
     to += bytes;
   };
@@ -276,7 +276,7 @@ Status SavedState::read(StateReader* reader, Parsed* out) const {
   return {};
 }
 
-/// The stream can only continue at a position where every wire has whole frames.
+/// Check that the stream can continue at this position, where every wire must have whole frames.
 Status SavedState::check_position(const Header& header) const {
   const Plan& plan = *session_.plan_;
   const int64_t unit = plan.stream_pulse;
@@ -327,8 +327,8 @@ Status SavedState::check_wires(std::span<const int64_t> delays, int64_t unit) co
   return {};
 }
 
-/// Finds the entry of each state in nearly linear time, as entries are sorted by all values that
-/// must be equal.
+/// Finds the entry of each state in nearly linear time: entries are sorted by all values that must
+/// be equal.
 class SavedState::Finder {
  public:
   explicit Finder(const std::vector<Entry>& entries) {
@@ -337,8 +337,8 @@ class SavedState::Finder {
                       &entry, 0});
     }
     std::stable_sort(all_.begin(), all_.end(), Less{});
-    // Keep only entries of a wire with more frames than all entries before: `find` takes the first
-    // one that has enough.
+    // Drop entries of a wire that do not have more frames than all earlier ones: `find` takes the
+    // first entry that has enough.
     size_t kept = 0;
     for (size_t i = 0; i < all_.size(); ++i) {
       const bool same = kept > 0 && !Less{}(all_[kept - 1], all_[i]);
@@ -348,8 +348,8 @@ class SavedState::Finder {
     all_.resize(kept);
   }
 
-  /// Return the first entry with at least `frames`; null if there is none. Several rings may share
-  /// one wire; node states are matched by position, each once.
+  /// Return the first entry with at least `frames` frames; null if there is none. Several rings may
+  /// share one entry of a wire. States of nodes are matched in order, each once.
   const Entry* find(const PlanState& state, const View& own, int64_t frames) {
     const Key wanted{state.name, state.axis, own, frames, nullptr, 0};
     const auto range = std::equal_range(all_.begin(), all_.end(), wanted, Less{});
@@ -372,7 +372,8 @@ class SavedState::Finder {
     View value;
     int64_t frames;
     const Entry* entry;
-    size_t taken;  ///< entries with this key already returned; counted in the first
+    size_t taken;  ///< entries with this key that were already returned; counted in the first of
+                   ///< them
   };
   struct Less {
     bool operator()(const Key& a, const Key& b) const {
@@ -400,7 +401,7 @@ Result<std::vector<const SavedState::Entry*>> SavedState::match(const Parsed& pa
   Finder finder(parsed.entries);
   for (const PlanState& state : plan.states) {
     const View own = view_of(state);
-    // In a ring, frames from before the stream began come from the plan.
+    // In a ring, frames from before the start of the stream come from the plan.
     const int64_t begun =
         state.axis < 0 ? 0 : scaled(parsed.header.position, state.pulse, plan.stream_pulse);
     const int64_t needed = state.axis < 0 ? 0 : std::min(own.extent(state.axis), begun);

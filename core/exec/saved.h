@@ -13,13 +13,13 @@ class StateReader;
 class StateWriter;
 
 /// The state of a stream as bytes: its position, the state of each node, and the queued frames of
-/// inputs and outputs. A session of any plan of the same model can continue from it, whatever its
-/// pulse, kernels and memory layout: a ring is saved as the last frames of a wire, in rows.
+/// inputs and outputs. A session of any plan of the same model can continue from it, for any pulse,
+/// kernels and memory layout: a ring is saved as the last frames of a wire, in rows.
 ///
 ///   header   magic, version, sizes, checksum, fingerprint of the model, position, end
 ///   wires    the delay of each wire of the model: pulses with other delays do not fit
-///   states   of each: name, type, shape, elements
-///   queues   of each input the frames not stepped yet, of each output those not pulled yet
+///   states   per state: name, type, shape, elements
+///   queues   per input, the frames not stepped yet; per output, the frames not pulled yet
 ///   values   of static outputs, if they are known
 ///
 /// Numbers are little-endian; every part begins at a multiple of 8 bytes.
@@ -28,7 +28,7 @@ class SavedState {
   /// `feed` may be null: then there are no queued frames.
   SavedState(PlacedSession* session, PlacedFeed* feed) : session_(*session), feed_(feed) {}
 
-  /// Return the most bytes that any save needs until a state is loaded.
+  /// Return the maximum number of bytes that a save needs until a state is loaded.
   int64_t most_bytes() const RILL_NONBLOCKING;
   /// Write to memory aligned to 8 bytes; return the number of bytes, or -1 if `to` is too small.
   /// Real-time: yes.

@@ -12,14 +12,14 @@ namespace rill {
 /// Round up to the 8-byte alignment of all parts of a saved state.
 constexpr int64_t padded(int64_t bytes) { return (bytes + 7) / 8 * 8; }
 
-/// Appends to memory that may be too small; without memory, it only counts bytes.
+/// Appends to memory that may be too small; with empty memory, only counts bytes.
 class StateWriter {
  public:
   explicit StateWriter(std::span<std::byte> to) : to_(to) {}
 
   int64_t at() const { return at_; }
   bool fits() const { return at_ <= static_cast<int64_t>(to_.size()); }
-  /// Reserve `bytes` bytes, padded with zeros; null if they do not fit.
+  /// Reserve `bytes` bytes, padded with zeros; return null if they do not fit.
   std::byte* take(int64_t bytes) {
     const int64_t begin = at_;
     at_ += padded(bytes);
@@ -33,7 +33,7 @@ class StateWriter {
       std::memcpy(to, from, static_cast<size_t>(bytes));
     }
   }
-  /// Append the frames of a view one after the other.
+  /// Append the frames of a view in order.
   void frames(const View& view, int axis) {
     std::byte* to = take(view.extent(axis) * frame_bytes(view, axis));
     if (to) copy_view(view, frame_rows(view, axis, view.extent(axis), to));
@@ -44,7 +44,7 @@ class StateWriter {
   int64_t at_ = 0;
 };
 
-/// Reads untrusted bytes: it checks every count against the remaining size.
+/// Reads untrusted bytes: checks every count against the remaining size.
 class StateReader {
  public:
   explicit StateReader(std::span<const std::byte> from) : from_(from) {}

@@ -52,15 +52,15 @@ std::vector<float> ramp(int64_t n, float from = 1) {
   return out;
 }
 
-// Every wire of a diamond is read again after others were written.
+// Every wire of a diamond is read again after other wires were written.
 constexpr char kDiamond[] =
     "  a = max_pool(x, size = [1, 1, 2], stride = [1, 1, 1], dilation = [1, 1, 1], "
     "padding = [(0, 0), (0, 0), (0, 1)], border = 'ignore');\n"
     "  b = transpose(a, axes = [0, 2, 1]);\n  c = a * 2.0;\n"
     "  d = transpose(b * 3.0, axes = [0, 2, 1]);\n  e = c + d;\n  y = e * a - x;\n";
 
-// A stream that continues from a state at a distant frame, in pulses that are long themselves.
-TEST(StreamClock, ComputesPositionsAsLongAs64BitsHoldThem) {
+// A stream that continues from a state at a distant frame, in long pulses.
+TEST(StreamClock, ComputesPositionsUpTo64Bits) {
   StreamClock clock;
   clock.start = (int64_t{1} << 40) + 3;
   clock.unit = int64_t{1} << 31;
@@ -74,8 +74,8 @@ TEST(StreamClock, ComputesPositionsAsLongAs64BitsHoldThem) {
   EXPECT_EQ(clock.position(clock.unit), clock.start + 5 * clock.unit);
 }
 
-// The product of a part of a pulse and the frames of a step exceeds 64 bits.
-TEST(StreamClock, ComputesPositionsWherePartsOfPulsesAreLarge) {
+// The part of a pulse times the frames per step exceeds 64 bits.
+TEST(StreamClock, ComputesPositionsIfPartsOfPulsesAreLarge) {
   constexpr int64_t kOne = 1;
   const auto position = [](int64_t start, int64_t unit, int64_t frames, int64_t tick) {
     StreamClock clock;
@@ -227,7 +227,7 @@ TEST(Session, UsesTheCallersMemoryUntilNullIsBound) {
   EXPECT_EQ(out[0], 6);
 }
 
-/// Frames of `x + x delayed by history`, over many steps: the ring wraps again and again.
+/// Expect x + (x delayed by `history`), over many steps in which the ring wraps repeatedly.
 void expect_ring(int64_t history, int64_t pulse, int64_t steps) {
   // x[n] + x[n - history], zeros before the start.
   const std::string pad = str_cat("  p = pad(x, padding = [(0, 0), (", history, ", 0)]);\n");
@@ -265,7 +265,7 @@ TEST(Rings, HoldTinyAndHugeHistoriesOverManySteps) {
   }
 }
 
-// A stream with history, state of a loop and a position.
+// A stream with a history, the state of a loop, and a position.
 constexpr char kStateful[] =
     "  c = conv(x, [[[0.5, -0.25, 0.125]]], 0.0, padding = [(1, 1)]);\n"
     "  d = pad(slice(c, axes = [2], begin = [0], end = [-2]), padding = [(0, 0), (0, 0), (0, 2)], "
@@ -314,7 +314,7 @@ int runs_of_a_new_session(const Plan& plan) {
   return runs;
 }
 
-TEST(Session, OfAStreamHasSteppedOnceWhenItIsNew) {
+TEST(Session, WithAStreamStepsOnceWhenItIsMade) {
   const auto streamed = pulsed_session(loaded("1, 1, S", "  y = x + 1.0;\n"), 3);
   const auto whole = session_of(loaded("1, 1, 3", "  y = x + 1.0;\n"));
   ASSERT_TRUE(streamed && whole);
@@ -374,7 +374,7 @@ TEST(Session, AnEmptyStreamGivesNoFrames) {
   EXPECT_EQ(session->valid_frames(0).count, 0);
 }
 
-TEST(Session, TimedStepsGiveTheSame) {
+TEST(Session, TimedStepsGiveTheSameOutputs) {
   const Graph graph = loaded("1, 1, S", kStateful);
   const auto timed = pulsed_session(graph, 2);
   const auto plain = pulsed_session(graph, 2);

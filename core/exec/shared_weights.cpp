@@ -5,7 +5,7 @@
 namespace rill {
 namespace {
 
-/// Smaller constants are not worth a comparison.
+/// Smaller constants are not worth a search.
 constexpr int64_t kLeastBytes = int64_t{16} << 10;
 
 }  // namespace

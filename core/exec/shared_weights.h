@@ -8,15 +8,14 @@
 
 namespace rill {
 
-/// The packed weights of plans of one model, with several pulses or lengths. Memory holds equal
-/// weights once, as long as one of the plans lives.
+/// The packed weights of plans of one model, with several pulses or lengths. Equal weights are
+/// stored once, as long as one of the plans exists.
 /// Thread: any.
 class SharedWeights {
  public:
-  /// Return memory of another plan with the same bytes; null if there is none. `data` must have
-  /// `bytes` bytes.
+  /// Return memory of another plan with the same bytes; null if there is none.
   std::shared_ptr<const void> find(const void* data, int64_t bytes);
-  /// Offer packed weights to plans that are prepared later. Ignores small ones.
+  /// Offer packed weights to plans that are prepared later. Small weights are ignored.
   void add(const std::shared_ptr<const void>& data, int64_t bytes);
   /// Drop the entries of freed plans.
   void forget_freed();
@@ -26,8 +25,8 @@ class SharedWeights {
   std::multimap<int64_t, std::weak_ptr<const void>> by_size_;
 };
 
-/// As above, sharing packed weights with plans that were prepared with the same `weights`, which
-/// may be null. Errors: those of `prepare`.
+/// As `prepare`, but share packed weights with plans that were prepared with the same `weights`,
+/// which may be null. Errors: those of `prepare`.
 Result<std::shared_ptr<const Plan>> prepare_sharing(SharedWeights* weights, const Graph& graph,
                                                     const PrepareOptions& options = {});
 

@@ -20,7 +20,7 @@ float weight(int64_t row, int64_t column, int64_t seed) {
   return static_cast<float>((row * 7 + column * 13 + seed) % 31 - 15);
 }
 
-/// A product of x [1, S, 96] with weights of 24 KiB.
+/// A matmul of x [1, S, 96] with weights of 24 KiB.
 Graph product(int64_t seed) {
   std::string text = "  y = matmul(x, [[";
   for (int64_t row = 0; row < kRows; ++row) {
@@ -41,7 +41,7 @@ std::shared_ptr<const Plan> planned(const Graph& graph, int64_t frames, SharedWe
   return plan.ok() ? *plan : nullptr;
 }
 
-/// Where the large constants of a plan are.
+/// Return the addresses of the large constants of a plan.
 std::set<const void*> places(const Plan& plan) {
   std::set<const void*> out;
   for (const PlanBuffer& buffer : plan.buffers) {
@@ -67,7 +67,7 @@ void expect_products(const std::shared_ptr<const Plan>& plan, int64_t frames, in
   }
 }
 
-TEST(SharedWeights, PlansOfSeveralLengthsHoldThemOnce) {
+TEST(SharedWeights, PlansOfSeveralLengthsStoreThemOnce) {
   const Graph graph = product(1);
   SharedWeights weights;
   std::vector<std::shared_ptr<const Plan>> plans;
@@ -76,7 +76,7 @@ TEST(SharedWeights, PlansOfSeveralLengthsHoldThemOnce) {
   EXPECT_EQ(places(*plans[1]), places(*plans[0]));
   EXPECT_EQ(places(*plans[2]), places(*plans[0]));
   EXPECT_NE(places(*planned(graph, 4, nullptr)), places(*plans[0]));
-  // The memory lives as long as any of them.
+  // The memory lives as long as any of the plans.
   plans.erase(plans.begin());
   expect_products(plans[0], 4, 1);
   expect_products(plans[1], 40, 1);
@@ -91,7 +91,7 @@ TEST(SharedWeights, DifferentWeightsStaySeparate) {
   expect_products(other, 4, 2);
 }
 
-TEST(SharedWeights, ThoseOfFreedPlansAreForgotten) {
+TEST(SharedWeights, WeightsOfFreedPlansAreForgotten) {
   SharedWeights weights;
   for (int64_t seed = 1; seed <= 3; ++seed) {
     expect_products(planned(product(seed), 2, &weights), 2, seed);

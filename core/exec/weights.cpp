@@ -30,7 +30,7 @@ int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; 
 [[maybe_unused]] int64_t pages(int64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 #if defined(__linux__)
-/// Map memory aligned to a large page; null on failure.
+/// Map memory aligned to a huge page; return null on failure.
 std::shared_ptr<std::byte> mapped(int64_t bytes) {
   const auto all = static_cast<size_t>(bytes + kPage);
   void* got = mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -44,10 +44,10 @@ std::shared_ptr<std::byte> mapped(int64_t bytes) {
 }  // namespace
 
 Weights::Weights(int64_t expected) {
-  // A half-empty page wastes memory, and so few weights fit the cache anyway.
+  // A half-empty page wastes memory, and weights of that size fit the cache anyway.
   if (kSeparate || expected < kPage * 5 / 8 || expected > (int64_t{1} << 40)) return;
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-  // Packing rounds columns up, so reserve a quarter more; unused pages cost nothing.
+  // Packing rounds columns up, so reserve a quarter more; untouched pages cost nothing.
   bytes_ = pages(expected + expected / 4);
   block_ = mapped(bytes_);
   if (!block_) {

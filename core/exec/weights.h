@@ -6,17 +6,19 @@
 
 namespace rill {
 
-/// Memory for the packed weights of a plan. Weights that fill large pages share one block of them.
-/// In scattered 4 KiB pages, weights that would fit the L2 cache evict each other.
+/// Memory for the packed weights of a plan. Weights that fill huge pages share one block of them:
+/// in scattered 4 KiB pages, weights that would fit the L2 cache evict each other.
 class Weights {
  public:
-  /// `expected`: the estimated bytes. For a small estimate, or without large pages, no block is
-  /// made.
+  /// `expected`: the estimated bytes. If the estimate is small, or without huge pages, there is no
+  /// block.
   explicit Weights(int64_t expected);
 
-  /// Return zeros, aligned to 64 bytes, that live as long as the block; null if it is full.
+  /// Return zeroed memory, aligned to 64 bytes, that lives as long as the block; null if the block
+  /// is full.
   std::shared_ptr<void> take(int64_t bytes);
-  /// Take back memory of `bytes` bytes if it is what `take` gave last. It has no user any more.
+  /// Take back memory of `bytes` bytes if it is the last allocation of `take`. It must not be used
+  /// any more.
   void give_back(const void* taken, int64_t bytes);
 
  private:

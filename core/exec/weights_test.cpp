@@ -9,13 +9,13 @@
 namespace rill {
 namespace {
 
-TEST(Weights, FewAreLeftToTheHeap) {
+TEST(Weights, SmallWeightsStayOnTheHeap) {
   EXPECT_EQ(Weights(0).take(64), nullptr);
   EXPECT_EQ(Weights(int64_t{1} << 20).take(64), nullptr);
   EXPECT_EQ(Weights(INT64_MAX).take(64), nullptr);
 }
 
-TEST(Weights, ManyLieInOneBlockOfZerosThatTheyKeep) {
+TEST(Weights, LargeWeightsShareOneZeroedBlock) {
   constexpr int64_t kBytes = int64_t{3} << 20;
   std::vector<std::shared_ptr<void>> taken;
   {
@@ -28,7 +28,7 @@ TEST(Weights, ManyLieInOneBlockOfZerosThatTheyKeep) {
     EXPECT_EQ(weights.take(0), nullptr);
     EXPECT_EQ(weights.take(-1), nullptr);
   }
-  // Without blocks, as under AddressSanitizer, the first one is null.
+  // Without a block, as under AddressSanitizer, the first result is null.
   if (!taken[0]) return;
   ASSERT_TRUE(taken.back());
   const auto* before = static_cast<const std::byte*>(taken[0].get());
@@ -42,14 +42,14 @@ TEST(Weights, ManyLieInOneBlockOfZerosThatTheyKeep) {
   }
 }
 
-TEST(Weights, TheLastOnesAreTakenBackAsZeros) {
+TEST(Weights, TheLastAllocationIsTakenBackAndCleared) {
   constexpr int64_t kBytes = int64_t{3} << 20;
   Weights weights(kBytes);
   const std::shared_ptr<void> first = weights.take(1000);
-  if (!first) return;  // no block
+  if (!first) return;  // there is no block
   std::shared_ptr<void> last = weights.take(5000);
   std::memset(last.get(), 0xFF, 5000);
-  weights.give_back(first.get(), 1000);  // not the last: it stays
+  weights.give_back(first.get(), 1000);  // not the last allocation: it stays
   weights.give_back(last.get(), 5000);
   const std::shared_ptr<void> again = weights.take(64);
   EXPECT_EQ(again, last);

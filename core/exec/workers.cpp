@@ -14,7 +14,7 @@ namespace rill {
 namespace {
 
 /// How long a thread polls for work, or for the end of work, before it sleeps: longer than the gap
-/// between two parallel steps, far shorter than the gap between two pulses.
+/// between two parallel steps, and far shorter than the gap between two pulses.
 constexpr std::chrono::microseconds kSpin(50);
 
 void relax() {
@@ -38,7 +38,7 @@ bool spin_until(const Ready& ready) {
   return ready();
 }
 
-/// The number of parts of a task and the next free part, in one word.
+/// The number of parts of a task and the next part to take, in one word.
 struct Ticket {
   uint32_t parts;
   uint32_t next;
@@ -47,8 +47,8 @@ struct Ticket {
   static Ticket of(uint32_t word) { return {word >> 16, word & 0xFFFF}; }
 };
 
-/// Blocks signals in threads that are started during its lifetime: the app's own threads handle
-/// them.
+/// Blocks signals in threads that are started while the object lives, so that the application's
+/// threads handle them.
 class WithoutSignals {
  public:
 #if defined(_WIN32)
@@ -129,21 +129,21 @@ class Workers {
     }
   }
 
-  /// Run the next free part; return false if there is none.
+  /// Run the next part that no thread has taken; return false if there is none.
   bool take_part() {
     uint32_t word = ticket_.load(std::memory_order_acquire);
     do {
       const Ticket ticket = Ticket::of(word);
       if (ticket.next >= ticket.parts) return false;
     } while (!ticket_.compare_exchange_weak(word, word + 1, std::memory_order_acquire));
-    // Finished work has no free part, so this part belongs to the current work, which stays
+    // Only unfinished work has such a part, so this part belongs to the current work, which stays
     // unchanged until the part is done.
     task_(argument_, Ticket::of(word).next);
     finish_one();
     return true;
   }
 
-  // Sequentially consistent: the increment precedes the check for sleeping threads, on all threads.
+  // Sequentially consistent: all threads see the increment before the check for sleeping threads.
   void call() {
     generation_.fetch_add(1);
     generation_.notify_all();
@@ -166,8 +166,8 @@ class Workers {
   std::atomic<bool> ending_{false};
   Task task_ = nullptr;
   void* argument_ = nullptr;
-  // Each counter has a separate cache line: threads that poll one do not slow down threads that
-  // write another.
+  // Each counter has its own cache line, so that threads that poll one do not slow down threads
+  // that write another.
   alignas(64) std::atomic<uint32_t> generation_{0};
   alignas(64) std::atomic<uint32_t> ticket_{0};
   alignas(64) std::atomic<uint32_t> done_{0};

@@ -55,7 +55,7 @@ TEST(Workers, ThreadsThatShareAPoolDoNotWaitForEachOther) {
   }
 }
 
-TEST(Workers, APoolWhileBusyRunsAllPartsOnTheThreadThatAsks) {
+TEST(Workers, ABusyPoolRunsAllPartsOnTheCallingThread) {
   const auto pool = pool_of(2);
   ASSERT_TRUE(pool);
   struct Nested {
@@ -72,7 +72,7 @@ TEST(Workers, APoolWhileBusyRunsAllPartsOnTheThreadThatAsks) {
   EXPECT_EQ(nested.counts.parts[1], 2);
 }
 
-TEST(Workers, ThreadsEndAsleepAwakeOrNew) {
+TEST(Workers, ThreadsEndInAnyState) {
   for (int i = 0; i < 50; ++i) (void)pool_of(4);
   const auto pool = pool_of(2);
   ASSERT_TRUE(pool);

@@ -11,26 +11,27 @@
 namespace rill {
 
 /// How the elements of an operator's output follow from their indices and from its inputs. The
-/// analysis of positions (`core/positions`) and the rules of pulsing use it. Pointers and spans of
+/// analysis of positions (`core/positions`) and the pulse rules use this. Pointers and spans of
 /// this value refer to memory of the operator.
 struct Course {
   enum class Form : uint8_t {
     kOther,       ///< only `Op::axes` and `Op::eval` define it
-    kPerElement,  ///< `function` of the inputs' elements at the index; extents of 1 repeat
-    kMoved,       ///< an element of input 0, from another place, or repeated
+    kPerElement,  ///< `function` of the input elements at the same index; unit axes are broadcast
+    kMoved,       ///< elements of input 0, moved or repeated
     kCounted,     ///< `begin` + `step` * index, without inputs
-    kSummed,      ///< the sum of input 0 up to the index along `axes`
+    kSummed,      ///< cumulative sums of input 0 along `axes`
     kCut,         ///< input 0 from `begin` to `end` along `axes`
-    kTriangle,    ///< input 0 on one side of diagonal `begin` of the last two axes, else 0
+    kTriangle,    ///< input 0 on one side of diagonal `begin` of the last two axes; else 0
     kShifted,     ///< scores by distance in input 0, rearranged by query and key
-    kNormalised,  ///< exponentials of input 0 divided by their sum over `axes`, or its logarithm
-    kReduced,     ///< `function` combines all elements of input 0 along `axes`, which stay
-    kProducts,    ///< sums of products of an element of each input
+    kNormalised,  ///< exponentials of input 0 divided by their sum over `axes`, or the logarithm of
+                  ///< this
+    kReduced,     ///< `function` combines the elements of input 0 along `axes`, each of which stays
+    kProducts,    ///< sums of products of one element of each input
     kJoined,      ///< the inputs, concatenated along `axes`
     kRepeated,    ///< input 0, as a whole, again and again along each axis
     kPicked,      ///< input 0 at the index, except on `axes`, where input 1 gives it
   };
-  /// Functions that rules distinguish; all others are kOther.
+  /// Functions that the rules distinguish; all others are kOther.
   enum class Function : uint8_t {
     kOther,
     kNeg,
@@ -41,11 +42,11 @@ struct Course {
     kFloor,
     kCeil,
     kNot,
-    kCast,  ///< to the type of the output
+    kCast,  ///< casts to the type of the output
     kAdd,
     kSub,
     kMul,
-    kDiv,  ///< of whole numbers: truncates
+    kDiv,  ///< of integers: truncates
     kFloorDiv,
     kPow,
     kShiftRight,
@@ -60,7 +61,7 @@ struct Course {
     kAnd,
     kOr,
     kChoice,  ///< input 0 selects from inputs 1 and 2
-    kPlace,   ///< of a reduction: the index of an element
+    kPlace,   ///< in a reduction: the index of an element
   };
   static constexpr double kEndless = std::numeric_limits<double>::infinity();
 
@@ -70,27 +71,27 @@ struct Course {
   const Dim* begin = nullptr;
   const Dim* end = nullptr;
   int64_t step = 1;
-  bool upper = false;      ///< of a triangle: the side of larger columns
-  bool exclusive = false;  ///< of a running sum: without the element itself
-  bool reverse = false;    ///< of a running sum: from the end backwards
-  bool past_only = false;  ///< of shifted scores: input 0 has no distances to keys after a query
-  bool logarithm = false;  ///< of normalised scores
-  int bias = -1;           ///< of products: the input that is added to the sums, if any
-  /// `eval` also accepts whole numbers of 64 bits, and computes the same function without wrapping.
+  bool upper = false;      ///< in a triangle: keeps the side of larger columns
+  bool exclusive = false;  ///< in a cumulative sum: without the element itself
+  bool reverse = false;    ///< in a cumulative sum: from the end backwards
+  bool past_only = false;  ///< in shifted scores: input 0 has no distances to keys after a query
+  bool logarithm = false;  ///< in normalised scores: the logarithm
+  int bias = -1;           ///< in products: the input that is added to the sums; -1 if none
+  /// `eval` also accepts 64-bit integers, and computes the same function without wrapping.
   bool widens = false;
-  /// A function per element is monotone where its argument is at least this or, if `mirrored`, at
-  /// most the negative of it. The argument is one of the first `monotone_inputs` inputs; the
-  /// others are numbers. Nothing if it is monotone nowhere.
+  /// A function per element is monotone for arguments >= this number and, if `mirrored`, for
+  /// arguments <= the negative of it. The argument is one of the first `monotone_inputs` inputs;
+  /// the others are constant numbers. Nothing if the function is monotone nowhere.
   std::optional<double> monotone_from = {};
   bool mirrored = false;
   int monotone_inputs = 1;
 
-  /// Return the axis of a form along one axis; -1 for several or none.
+  /// Return the only axis of `axes`; -1 if there are several or none.
   int axis() const { return axes.size() == 1 ? static_cast<int>(axes[0]) : -1; }
   bool is(Form which) const { return form == which; }
   /// Return whether the operator applies this function to the elements at the same index.
   bool is(Function which) const { return form == Form::kPerElement && function == which; }
-  /// Return the one axis along which it sums; nothing if it does anything else.
+  /// Return the axis if the operator sums along a single axis; else nothing.
   std::optional<int> summed_axis() const {
     const bool sums = form == Form::kReduced && function == Function::kAdd && axes.size() == 1;
     return sums ? std::optional(axis()) : std::nullopt;

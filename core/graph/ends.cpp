@@ -18,7 +18,7 @@ std::vector<StreamEnd> shortest_ends(const Dim& frames, std::string_view symbol,
   }
   std::vector<StreamEnd> out;
   if (late) out.push_back({whole, n, 1});
-  // With pulses of one frame, every stream consists of whole pulses.
+  // With pulses of one frame, every stream has whole pulses only.
   if (!late || pulse > 1) out.push_back({whole + Dim(1), n, 0});
   return out;
 }

@@ -10,7 +10,7 @@
 
 namespace rill {
 
-/// The static facts of a wire: type, shape, and the value if it is constant.
+/// The static facts of a wire: its type, its shape, and its value if it is constant.
 struct Fact {
   DType dtype = DType::kF32;
   QParams q;
@@ -22,13 +22,13 @@ struct Fact {
 
   int rank() const { return static_cast<int>(shape.size()); }
   const Dim& dim(int axis) const { return shape[static_cast<size_t>(axis)]; }
-  /// Return the same type and shape without the value.
+  /// Return the fact without its value.
   Fact without_value() const { return {dtype, q, shape, {}}; }
   bool same_type(const Fact& other) const {
     return dtype == other.dtype && q == other.q && shape == other.shape;
   }
   bool mentions(std::string_view symbol) const;
-  /// Return the extents if all are numbers; else kSymbol, naming the unbound symbols.
+  /// Return the extents if all are numbers. Errors: kSymbol, naming the unbound symbols.
   Result<std::vector<int64_t>> concrete_shape() const;
   /// Print as tract does: "1,S,40,F32".
   std::string to_string() const;
@@ -37,7 +37,7 @@ struct Fact {
 using Facts = std::vector<Fact>;
 using FactSpan = std::span<const Fact>;
 
-/// The facts of an operator of one output.
+/// Return the facts of an operator with one output.
 Facts one_fact(Fact fact);
 
 /// An output of a node.

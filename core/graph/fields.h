@@ -12,7 +12,7 @@ namespace rill {
 using Pads = std::vector<std::pair<int64_t, int64_t>>;
 
 /// Visits each attribute of an op once, by name. Generic operations on ops (print, compare, hash,
-/// bind symbols) are visitors of their fields.
+/// bind symbols) are visitors of the attributes.
 class FieldVisitor {
  public:
   virtual ~FieldVisitor() = default;
@@ -26,12 +26,12 @@ class FieldVisitor {
   virtual void field(const char* name, std::vector<Dim>& value) = 0;
   virtual void field(const char* name, Pads& value) = 0;
   virtual void field(const char* name, TensorPtr& value) = 0;
-  /// Report a field whose value is invalid for every operator. Visitors that read steps refuse it.
+  /// Report a field whose value no operator accepts. Visitors that read steps refuse it.
   virtual void wrong(const char* name) { (void)name; }
 };
 
-/// Show a number with its valid range, ends included. If a visitor sets a number outside it,
-/// `wrong` is called; if the visitor does not refuse it there, `infer` must.
+/// Visit a number with its valid range, ends included. If a visitor sets a number outside the
+/// range, `wrong` is called. If the visitor does not refuse the number, `infer` must.
 inline void ranged_field(FieldVisitor& visitor, const char* name, int64_t least, int64_t most,
                          int64_t& value) {
   visitor.field(name, value);
@@ -45,7 +45,7 @@ inline void ranged_field(FieldVisitor& visitor, const char* name, int64_t least,
   }
 }
 
-/// Visit an enumerator or a narrow number in [0, `last`]; a larger number leaves it unchanged.
+/// Visit an enumerator or a small number in [0, `last`]; other numbers leave it unchanged.
 template <class Narrow>
 void enum_field(FieldVisitor& visitor, const char* name, Narrow last, Narrow& value) {
   auto number = static_cast<int64_t>(value);
@@ -54,7 +54,8 @@ void enum_field(FieldVisitor& visitor, const char* name, Narrow last, Narrow& va
   value = static_cast<Narrow>(number);
 }
 
-/// Show an axis. Model files may count axes from the end; `infer` checks the axis against the rank.
+/// Visit an axis. Model files may count axes from the end; `infer` checks the axis against the
+/// rank.
 inline void axis_field(FieldVisitor& visitor, const char* name, int64_t& value) {
   ranged_field(visitor, name, -kMaxRank, kMaxRank, value);
 }
@@ -62,16 +63,16 @@ inline void axis_field(FieldVisitor& visitor, const char* name, std::vector<int6
   ranged_field(visitor, name, -kMaxRank, kMaxRank, values);
 }
 
-/// Show a count of frames.
+/// Visit a number of frames.
 inline void frames_field(FieldVisitor& visitor, const char* name, int64_t& value) {
   ranged_field(visitor, name, 0, kMostFrames, value);
 }
-/// Show a position in a stream, or a delay, which may be negative.
+/// Visit a position in a stream, or a delay, which may be negative.
 inline void position_field(FieldVisitor& visitor, const char* name, int64_t& value) {
   ranged_field(visitor, name, -kMostFrames, kMostFrames, value);
 }
 
-/// Show scale and zero point.
+/// Visit the scale and the zero point.
 inline void quant_fields(FieldVisitor& visitor, QParams& q) {
   visitor.field("scale", q.scale);
   auto zero_point = static_cast<int64_t>(q.zero_point);

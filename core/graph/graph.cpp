@@ -10,9 +10,10 @@
 namespace rill {
 namespace {
 
-// Folding creates larger constants only within the budget `Graph::large_folds`.
+// Folding may create larger constants only within the budget `Graph::large_folds`.
 constexpr int64_t kSmallFoldElements = int64_t{1} << 22;
-// The budget of folds per large constant of a file: a cast, a scale, a transposition and one spare.
+// Folds per large constant of a file that the budget allows: a cast, a scale, a transposition and
+// one spare.
 constexpr int64_t kFoldsOfLargeConstant = 4;
 
 }  // namespace
@@ -70,7 +71,7 @@ std::string Graph::unique_name(std::string_view stem) const {
 std::string Graph::claim_name(std::string_view stem) {
   std::string claimed = unique_name(stem);
   if (claimed.size() > stem.size()) {
-    // Names that were tried before are taken, so start after the last one.
+    // Smaller numbers were tried before and are taken, so start after the last one.
     int next = 0;
     std::from_chars(claimed.data() + stem.size() + 1, claimed.data() + claimed.size(), next);
     names_.find(stem)->second = next + 1;
@@ -162,7 +163,8 @@ Result<std::vector<Tensor>> evaluate(const Op& op, std::span<const TensorPtr> in
 
 namespace {
 
-/// Return the constant with other extents if the operator only changes these; elements are shared.
+/// Return the constant with other extents if the operator changes only the extents; the elements
+/// are shared.
 std::optional<Tensor> reshaped_value(const Op& op, std::span<const OutletId> inputs,
                                      const Graph& graph, const Facts& outputs) {
   const bool keeps = op.traits().keeps_order && inputs.size() == 1 && outputs.size() == 1;
@@ -187,7 +189,8 @@ bool can_fold(const Graph& graph, const Op& op, std::span<const OutletId> inputs
   for (const Fact& fact : outputs) {
     const auto count = volume(fact.shape).to_int();
     if (!count) return false;
-    // A few bytes of a file can request a large constant, so a fold of a large one must not grow.
+    // A few bytes of a file can request a large constant, so folding a large constant must not
+    // enlarge it.
     if (*count > kSmallFoldElements && (*count > input_elements || *count > graph.large_folds)) {
       return false;
     }
@@ -213,7 +216,7 @@ Result<std::vector<OutletId>> Graph::add_folded(std::string_view node_name, OpPt
   std::vector<TensorPtr> values;
   for (const OutletId& input : node_inputs) values.push_back(fact(input).konst);
   auto results = evaluate(*op, values, *inferred);
-  // A value that is still undecidable, such as S >= 3, stays in the graph.
+  // A value that is still undecided, such as S >= 3, stays in the graph.
   if (!results.ok()) return as_node();
   std::vector<OutletId> outlets;
   for (size_t i = 0; i < results->size(); ++i) {
@@ -316,7 +319,7 @@ Graph Graph::compacted() const& { return Graph(*this).compacted(); }
 
 namespace {
 
-/// Return, for each node, whether an output needs it. Inputs always count as needed.
+/// Return, by node, whether an output needs it. Inputs always count as needed.
 std::vector<char> needed_nodes(const Graph& graph) {
   std::vector<char> needed(graph.nodes.size(), 0);
   for (const OutletId& output : graph.outputs) needed[static_cast<size_t>(output.node)] = 1;
@@ -351,7 +354,7 @@ Graph Graph::compacted() && {
     if (!needed[i]) continue;
     mapped[i] = static_cast<int>(left);
     std::for_each(nodes[i].inputs.begin(), nodes[i].inputs.end(), move);
-    // Names from the caller may clash.
+    // Names from the caller may not be unique.
     nodes[i].name = claim_name(nodes[i].name);
     if (i != left) nodes[left] = std::move(nodes[i]);
     ++left;

@@ -22,11 +22,11 @@ struct Node {
   OpPtr op;
   std::vector<OutletId> inputs;
   Facts outputs;
-  int line = 0;  ///< line of graph.nnef it comes from, 0 if none
+  int line = 0;  ///< line of graph.nnef; 0 if the node comes from elsewhere
 };
 
-/// A model: nodes in topological order, held by value, that refer to each other by index. Copying
-/// copies the structure; ops and weights are shared.
+/// A model: nodes in topological order that are held by value and refer to each other by index. A
+/// copy has its own nodes, and shares ops and weights.
 /// Thread: one at a time.
 class Graph {
  public:
@@ -36,15 +36,16 @@ class Graph {
   std::vector<OutletId> outputs;
   std::vector<std::string> output_names;
   SymbolScope scope;
-  /// The properties of the file, except those that describe how a pulsed graph streams.
+  /// The properties of the file, except those that describe the streaming of a pulsed graph.
   std::map<std::string, Tensor> properties;
   std::optional<Streaming> streaming;  ///< of a pulsed graph
-  /// Whether a symbol was bound to a number. A wire that is constant for this number only is
-  /// computed step by step in a stream. So folding skips operators that round: the plan runs them,
+  /// Whether a symbol was bound to a number. A stream computes step by step even wires that are
+  /// constant for this number alone. So folding skips operators that round: the plan runs them,
   /// with the same rounding as the stream's steps.
   bool numbers_bound = false;
-  /// The number of elements that folding may still create in large constants. It begins as a
-  /// multiple of the file's constants, so that a small file cannot use unbounded memory.
+  /// The number of elements that folding may still create in large constants. It starts as a
+  /// multiple of the elements of the file's constants, so that a small file cannot use unbounded
+  /// memory.
   int64_t large_folds = 0;
 
   /// Return whether rewrites must keep every rounding, as those of a pulsed or bound graph must: it
@@ -58,34 +59,35 @@ class Graph {
   std::vector<OutletId> outlets_of(int id) const;
   const std::string& input_name(size_t index) const { return node(inputs[index].node).name; }
 
-  /// Append a node: infers its facts, simplifies their dims, makes the name unique.
-  /// Errors: those of the op, with node and op filled in.
+  /// Append a node: infer its facts, simplify their dims, and make its name unique.
+  /// Errors: those of the op, with the names of node and op.
   Result<std::vector<OutletId>> add(std::string_view name, OpPtr op, WireList inputs, int line = 0);
-  /// As `add`, but if all inputs are constants, compute the value now.
+  /// As `add`, but if all inputs are constants, evaluate the op now.
   Result<std::vector<OutletId>> add_folded(std::string_view name, OpPtr op, WireList inputs,
                                            int line = 0);
-  /// Append a node of another graph to inputs with the same facts, without inferring again.
+  /// Append a node of another graph, with inputs that have the same facts, without inferring again.
   std::vector<OutletId> add_known(const Node& node, std::vector<OutletId> inputs);
   /// Append an input of the model.
   OutletId add_source(std::string_view name, Fact fact, int line = 0);
   OutletId add_const(std::string_view name, TensorPtr value, int line = 0);
   void add_output(std::string_view name, OutletId outlet);
-  /// Record the extents of a wire in the scope, with all extents from which they follow. The model
-  /// reads the shape of this wire as data.
+  /// Record that the model reads the shape of a wire as data: its extents, and all extents from
+  /// which these follow.
   void read_shape(OutletId wire);
 
   std::string unique_name(std::string_view stem) const;
-  /// Count the uses of every outlet, model outputs included: uses[node][slot].
+  /// Return the number of uses of every outlet, by node and slot; an output of the model counts as
+  /// one.
   std::vector<std::vector<int>> count_uses() const;
-  /// Replace a symbol everywhere, and infer all facts again. Errors: kShape if the shapes no longer
-  /// fit.
+  /// Return the graph with a symbol replaced everywhere, and all facts inferred again. Errors:
+  /// kShape if the shapes no longer fit.
   Result<Graph> with_symbol(std::string_view symbol, const Dim& by) const;
-  /// Return the graph without stream state: its ops keep nothing between runs, except caches and
-  /// random generators.
+  /// Return the graph without stream states: its ops keep nothing between runs, except for caches
+  /// and random generators.
   Graph stateless() const;
-  /// Return whether outputs need all nodes except the inputs of the model.
+  /// Return whether outputs need all nodes other than inputs of the model.
   bool is_compact() const;
-  /// Drop the nodes that no output needs; inputs of the model stay.
+  /// Return the graph without nodes that no output needs; inputs of the model stay.
   Graph compacted() const&;
   Graph compacted() &&;
 
@@ -98,15 +100,15 @@ class Graph {
   };
 
   OutletId append_const(std::string_view name, TensorPtr value, int line);
-  /// Reserve and return the name that `unique_name` gives.
+  /// Return a unique name like `unique_name`, and reserve it.
   std::string claim_name(std::string_view stem);
 
-  std::vector<char> shape_read_;  ///< nodes whose extents are recorded
-  /// For each name, the number to try at the next request for it.
+  std::vector<char> shape_read_;  ///< by node: whether its extents are recorded
+  /// By name: the number to append at the next request for it.
   std::unordered_map<std::string, int, TextHash, std::equal_to<>> names_;
 };
 
-/// An input of the model; its fact is given, not inferred.
+/// An input of the model. Its fact is given, not inferred.
 class Source final : public OpBase<Source> {
  public:
   Fact fact;
@@ -133,17 +135,17 @@ class Const final : public OpBase<Const> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Evaluate an op on constants. Errors: those of the op; kUnsupported if an input is unknown.
+/// Evaluate an op on constants. Errors: those of the op; kUnsupported if an input is not known.
 Result<std::vector<Tensor>> evaluate(const Op& op, std::span<const TensorPtr> inputs,
                                      const Facts& outputs);
 
 /// List the symbols that an input or an output of the graph mentions.
 std::vector<std::string> symbols_of(const Graph& graph);
 
-/// Copy the metadata of a graph, without nodes, inputs and outputs.
+/// Return a copy of the graph's metadata, without nodes, inputs and outputs.
 Graph empty_like(const Graph& graph);
 
-/// Replace a symbol in a fact.
+/// Return the fact with a symbol replaced.
 Fact substitute(const Fact& fact, std::string_view symbol, const Dim& by);
 
 }  // namespace rill

@@ -110,7 +110,7 @@ TEST(Rewriting, ConstantsFold) {
   EXPECT_TRUE(found);
 }
 
-/// Return the operators of the nodes that remain after transposing a constant N times.
+/// Return how many nodes remain after `times` transpositions of a constant.
 int64_t transpositions_left(int times, std::vector<int64_t> shape) {
   Graph graph = loaded("  y = transpose(x, axes = [1, 0]);\n");
   const OpPtr transpose = graph.node(graph.outputs[0].node).op;
@@ -129,10 +129,10 @@ int64_t transpositions_left(int times, std::vector<int64_t> shape) {
                        [](const Node& node) { return node.op->name() != "Const"; });
 }
 
-TEST(Rewriting, LargeConstantsFoldAFewTimes) {
+TEST(Rewriting, LargeConstantsFoldOnlyAFewTimes) {
   EXPECT_EQ(transpositions_left(100, {3, 5}), 0);
   EXPECT_EQ(transpositions_left(3, {2048, 2049}), 0);
-  // Each would take as many bytes as the constant of the file.
+  // Each fold would take as many bytes as the constant of the file.
   EXPECT_EQ(transpositions_left(100, {2048, 2049}), 96);
 }
 
@@ -157,7 +157,7 @@ TEST(Rewriting, NodesThatDifferInAnAttributeStaySeparate) {
   EXPECT_EQ(count(simple, "Slice"), 2);
 }
 
-/// Count the loops that remain of two with the same body, over each frame of `x`.
+/// Return how many loops remain of two loops with the same body over the frames of `x`.
 int64_t loops_left(const std::string& body, const std::string& first, const std::string& second) {
   const auto loop = [](const std::string& attributes) {
     return "tract_core_scan(body = \"step\", scan = [(\"frame\", x, 2, 1)], full = [], state = "
@@ -176,7 +176,7 @@ int64_t loops_left(const std::string& body, const std::string& first, const std:
   return graph.ok() ? count(decluttered(*graph), "Scan") : 0;
 }
 
-TEST(Rewriting, LoopsOfEqualBodiesMerge) {
+TEST(Rewriting, LoopsWithEqualBodiesMerge) {
   const std::string body = "  next = tanh(frame * 0.5 + sum);\n";
   EXPECT_EQ(loops_left(body, "\"full\", 2, 1", "\"full\", 2, 1"), 1);
   EXPECT_EQ(loops_left(body, "\"full\", 2, 1", "\"last\", 2, 1"), 2);
@@ -191,7 +191,7 @@ TEST(Rewriting, LoopsThatDrawNumbersStaySeparate) {
   EXPECT_EQ(loops_left(draw + ", seed = 4)" + body, "\"full\", 2, 1", "\"full\", 2, 1"), 1);
 }
 
-TEST(Rewriting, DeadNodesGoAndInputsStay) {
+TEST(Rewriting, DropsDeadNodesAndKeepsInputs) {
   const Graph simple = decluttered(loaded("  dead = exp(x);\n  y = x * 2.0;\n"));
   EXPECT_EQ(count(simple, "Exp"), 0);
   EXPECT_EQ(simple.inputs.size(), 1U);

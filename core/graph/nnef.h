@@ -11,8 +11,8 @@
 
 namespace rill {
 
-/// A value in an NNEF graph during loading: a wire, an integer that may be symbolic, a float, a
-/// bool, a string, or a list of these.
+/// A value of the NNEF reader: a wire, an integer that may be symbolic, a float, a bool, a string,
+/// or a list of values.
 struct Value {
   std::variant<std::monostate, OutletId, Dim, float, bool, std::string, std::vector<Value>> v;
 
@@ -31,12 +31,12 @@ struct Value {
   }
 };
 
-/// Return a wire as a value, or its error.
+/// Return a wire as a value, or the error.
 Result<Value> as_value(OutletId wire);
 Result<Value> as_value(Result<OutletId> wire);
 
-/// The interface for an op's NNEF reader: its arguments by name, with defaults, and the graph to
-/// add nodes to. The loader implements it.
+/// The interface of the loader to an op's NNEF reader: the op's arguments by name, with defaults,
+/// and the graph that gets its nodes.
 class LoadCtx {
  public:
   virtual ~LoadCtx() = default;
@@ -56,9 +56,9 @@ class LoadCtx {
   virtual Result<float> number(std::string_view name) = 0;
   virtual Result<bool> boolean(std::string_view name) = 0;
   virtual Result<std::string> text(std::string_view name) = 0;
-  /// Read a list of (before, after).
+  /// Read a list of pairs (before, after).
   virtual Result<Pads> pads(std::string_view name) = 0;
-  // Overloads for literals, out of line so that calls stay small.
+  // Overloads for literals, not inlined so that calls stay small.
   bool has(const char* name) const;
   bool given(const char* name) const;
   Result<Value> value(const char* name);
@@ -71,50 +71,52 @@ class LoadCtx {
   Result<float> number(const char* name);
   Result<bool> boolean(const char* name);
   Result<std::string> text(const char* name);
-  /// Return a wire that carries this value.
+  /// Return a wire with this value.
   virtual Result<OutletId> to_wire(const Value& value) = 0;
   virtual Result<Dim> to_dim(const Value& value) = 0;
 
   virtual const Fact& fact(OutletId outlet) const = 0;
-  /// Add a node with the name that the statement assigns; constants are folded.
+  /// Add a node with the name that the statement assigns. Fold it if its inputs are constants.
   virtual Result<std::vector<OutletId>> add(OpPtr op, WireList inputs,
                                             std::string_view suffix = {}) = 0;
   /// Set the fields of an op from the arguments with the same names. A tensor keeps its value if
-  /// its argument is left out, or false. Errors: kParse for a missing argument or one of another
+  /// its argument is omitted or `false`. Errors: kParse for a missing argument, or one of another
   /// type; kArg for a tensor that is not constant; kInternal for a `DType`, which the op's module
-  /// reads.
+  /// must read.
   virtual Status fields(Op& op) = 0;
-  /// As `fields`, but fail with kInternal unless the op has a field for each non-tensor argument.
+  /// As `fields`, but fail with kInternal unless the op has a field for each argument that is not a
+  /// tensor.
   virtual Status all_fields(Op& op) = 0;
-  /// Set the fields of an op and add it; its inputs are the tensors in the declaration's order.
+  /// Set the fields of an op, and add it with the tensors as inputs, in the order of the
+  /// declaration.
   virtual Result<Value> add_declared(std::shared_ptr<Op> op) = 0;
   Result<OutletId> add1(OpPtr op, WireList inputs, std::string_view suffix = {});
   /// Add an op with one output, named after the statement's output.
   Result<Value> add_value(OpPtr op, WireList inputs, std::string_view suffix = {});
   virtual Result<OutletId> konst(Tensor value, std::string_view suffix = {}) = 0;
 
-  /// Return the type that graph.quant sets for output i of this statement; nothing without an
-  /// entry.
   struct QuantType {
     DType dtype;
     QParams q;
   };
+  /// Return the type that graph.quant gives for output i of this statement; nothing if there is no
+  /// entry.
   virtual std::optional<QuantType> quant(int output = 0) const = 0;
   /// Return the generic type of the call: "scalar" in `variable<scalar>(...)`, or empty.
   virtual std::string_view generic() const = 0;
-  /// Return whether the call is written as an operator between its operands: "a / b".
+  /// Return whether the call is written as an infix operator: "a / b".
   virtual bool infix() const { return false; }
-  /// Return the name that output i is assigned to.
+  /// Return the name to which output i is assigned.
   virtual std::string assigned_name(int output = 0) const = 0;
-  /// Find `<label>.dat`.
+  /// Return the tensor in `<label>.dat`.
   virtual Result<TensorPtr> resource(std::string_view label) = 0;
-  /// Translate a fragment of the document into a loop body whose sources are the parameters.
-  /// `facts`: the facts of the parameters, in their order.
   struct BodyParameter {
     std::string name;
   };
   virtual Result<std::vector<std::string>> fragment_parameters(std::string_view fragment) = 0;
   virtual Result<std::vector<std::string>> fragment_results(std::string_view fragment) = 0;
+  /// Translate a fragment of the document into a loop body whose sources are the parameters.
+  /// `facts`: one per parameter, in order.
   virtual Result<Graph> fragment_graph(std::string_view fragment, std::span<const Fact> facts) = 0;
   virtual Graph& graph() = 0;
   virtual int line() const = 0;
@@ -123,7 +125,7 @@ class LoadCtx {
 
 using LoadFn = Result<Value> (*)(LoadCtx&);
 
-/// Read an op whose declaration lists its inputs as tensors, and its fields by name.
+/// Read an op whose declaration lists its inputs as tensors and its fields by name.
 template <class T>
 Result<Value> load_declared(LoadCtx& ctx) {
   return ctx.add_declared(draft_op<T>());
@@ -136,22 +138,22 @@ struct NnefOp {
   LoadFn load;
 };
 
-/// A fuse rule of one module for nodes whose operator belongs to another module.
+/// A fuse rule of a module for nodes with an operator of another module.
 struct FuseRule {
-  const void* of;  ///< the class of that operator, `&T::kKind`
+  const void* of;  ///< the class of the operator, `&T::kKind`
   Status (*fuse)(Rewrite& rewrite);
 };
 
-/// The exports of an operator module: the operators of the dialect that it reads.
+/// The exports of an operator module: the operators of the dialect that it reads, and more.
 struct OpModule {
   const char* name;
   std::span<const NnefOp> nnef;
-  std::span<const OpClass> classes = {};  ///< whose `eval` plans may call
-  std::span<const FuseRule> rules = {};   ///< for operators of other modules, which ask for them
+  std::span<const OpClass> classes = {};  ///< classes whose `eval` plans may call
+  std::span<const FuseRule> rules = {};   ///< for operators of other modules
 };
 
-/// The interface for an op's writer: the names of its inputs, and statements to emit. The NNEF
-/// writer implements it.
+/// The interface of the NNEF writer to an op's `save`: the names of its inputs, and the statements
+/// that it emits.
 class SaveCtx {
  public:
   virtual ~SaveCtx() = default;
@@ -161,7 +163,7 @@ class SaveCtx {
   virtual Result<std::string> in(int i) = 0;
   /// Return the NNEF literal of a constant.
   virtual Result<std::string> literal(const Tensor& tensor) = 0;
-  /// Return an extent as an expression that the reader parses to the same extent.
+  /// Return an extent as an expression that the reader parses to an equal extent.
   virtual std::string dim(const Dim& value) = 0;
   std::string dims(std::span<const Dim> values);
   /// Write a constant as `<label>.dat` and a `variable` statement; return its name.
@@ -170,13 +172,13 @@ class SaveCtx {
   virtual void assign(std::string_view expression, int output = 0) = 0;
   /// Emit `(a, b, ...) = expression;` for all outputs.
   virtual void assign_all(std::string_view expression) = 0;
-  /// An argument whose text the op's module provides; an empty text omits the argument.
+  /// An argument whose text the op's module gives; if the text is empty, the argument is omitted.
   struct Argument {
     std::string_view name;
     std::string text;
   };
-  /// Emit a call of the declared operator. Its arguments are those in `own`, the fields by their
-  /// names, and inputs for the remaining tensors. A field without a tensor is omitted. Errors:
+  /// Emit a call of the declared operator. Its arguments are those in `own`, the fields by name,
+  /// and inputs for the remaining tensors. A tensor field that is null is omitted. Errors:
   /// kInternal for any other argument.
   virtual Status assign_declared(const NnefOp& form, std::span<const Argument> own) = 0;
   Status assign_declared(const NnefOp& form, std::initializer_list<Argument> own = {}) {
@@ -185,7 +187,7 @@ class SaveCtx {
   /// Emit a helper statement; return the name of its result.
   virtual std::string temp(std::string_view stem, std::string_view expression) = 0;
   virtual void need_registry(std::string_view registry) = 0;
-  /// Write a loop body as a fragment; return the fragment's name.
+  /// Write a loop body as a fragment, and return its name.
   virtual Result<std::string> body(const Graph& body) = 0;
   /// Return the names of the parameters and results in a loop body's fragment.
   virtual Result<std::string> body_input(const Graph& body, size_t index) = 0;

@@ -10,8 +10,8 @@
 namespace rill {
 namespace {
 
-/// Prints every field; small tensors by content, and others by address, which distinguishes equal
-/// tensors only if they are not shared.
+/// Prints every field. Small tensors are printed by content, and others by address: unshared copies
+/// of a large tensor therefore differ.
 class FieldPrinter final : public FieldVisitor {
  public:
   std::string out;

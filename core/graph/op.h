@@ -51,38 +51,39 @@ struct HistoryNeed {
 };
 
 /// Whether an operator only moves frames along the axes that it tracks (`Op::axes`), and which
-/// frames it adds around them. A frame-by-frame operator downstream of it can move upstream.
+/// frames it adds around them. A frame-by-frame operator downstream can move upstream of it.
 enum class Moves : uint8_t { kNo, kFrames, kAmongZeros, kAmongOthers };
 
-/// How an operator takes part in chains: adjacent operators on f16 or bf16 tensors that compute in
-/// f32, so that the chain rounds once, at its end. Squares of 300 and sums of 2000 values overflow
-/// f16, although the norms and means made from them do not. `core/optim/precision.h` finds the
-/// chains.
+/// How an operator takes part in chains. A chain consists of adjacent operators on f16 or bf16
+/// tensors that compute in f32, so that only its end rounds. Squares of 300 and sums of 2000 values
+/// overflow f16, although the norms and means that use them do not. `core/optim/precision.h` finds
+/// the chains.
 enum class Precision : uint8_t {
   kRounds,       ///< Its inputs and outputs are rounded: a chain ends before it.
-  kRoundsAtEnd,  ///< It rounds at the end of a chain; within one it passes its input on unrounded.
-  kMoves,        ///< It only moves elements, in a chain or outside.
-  kFollows,      ///< It belongs to the chain that it reads.
+  kRoundsAtEnd,  ///< It rounds at the end of a chain; inside one it forwards its input unrounded.
+  kMoves,        ///< It only moves elements, inside a chain or outside.
+  kFollows,      ///< It belongs to the chain that it reads, if any.
   kGrows,        ///< It begins a chain: its results may exceed the range of its inputs.
   kSums,         ///< It begins a chain, which also includes the operators that compute its terms.
 };
 
-/// Properties of an operator that rules of other operators ask for.
+/// Properties of an operator that the rules of other operators use.
 struct OpTraits {
-  /// The output is the first input with other extents, and the same row-major order of elements.
+  /// The output is the first input with other extents; elements keep their row-major order.
   bool keeps_order = false;
-  /// Each output element depends only on the input elements at its index, and not on the index.
+  /// Each output element depends only on the input elements at the same index, and not on the
+  /// index.
   bool per_element = false;
-  /// For an operator max(x, slope * x): its slope, in (0, 1]. 0 for any other operator.
+  /// For an operator max(x, slope * x): the slope, in (0, 1]. 0 for other operators.
   float slope = 0.0F;
   Moves moves = Moves::kNo;
-  // Whether `absorb` fuses a consumer of this kind in the fuse stage: limits; a slope below 0; a
-  // sum with another wire of its shape; a sum with a constant.
+  // Whether `absorb` fuses such a consumer in the fuse stage: limits; a slope below 0; a sum with
+  // another wire of the same shape; a sum with a constant.
   bool takes_limits = false;
   bool takes_slope = false;
   bool takes_sum = false;
   bool takes_constant = false;
-  /// It reads input 0 with axis 1 contiguous, and copies the input if it is not.
+  /// It reads input 0 with axis 1 contiguous, and copies an input with another layout.
   bool by_channels = false;
   Precision precision = Precision::kRounds;
 };
@@ -91,12 +92,12 @@ struct OpTraits {
 struct EvalCtx {
   std::span<const View> in;
   std::span<const View> out;
-  void* state = nullptr;               ///< what `Op::state_bytes` asked for
+  void* state = nullptr;               ///< memory of `Op::state_bytes` bytes; may be null
   const StreamClock* clock = nullptr;  ///< null outside streams
-  std::string_view symbol;             ///< of the stream; empty outside streams
+  std::string_view symbol;             ///< the stream symbol; empty outside streams
   int64_t symbol_value = 0;
 
-  /// Evaluate an attribute that may mention the symbol of the stream.
+  /// Evaluate an attribute that may contain the stream symbol.
   std::optional<int64_t> value_of(const Dim& dim) const RILL_NONBLOCKING {
     return dim.eval(symbol, symbol_value);
   }
@@ -105,7 +106,7 @@ struct EvalCtx {
 /// An operator with its attributes: an immutable value, shared between graphs and threads.
 ///
 /// One module defines the operator: meaning, shapes, evaluation, lowering, streaming rule and NNEF
-/// form. `eval` must not allocate, lock, log or fail for a reason that `infer` could have seen,
+/// form. `eval` must not allocate, lock, log, or fail for a reason that `infer` could have found,
 /// except for strings and dims, which exist only before `prepare`.
 class Op {
  public:
@@ -116,22 +117,22 @@ class Op {
   /// Return an address that identifies the class.
   virtual const void* kind() const = 0;
   virtual std::shared_ptr<Op> clone() const = 0;
-  /// Show every attribute to a visitor, once.
+  /// Visit every attribute once.
   virtual void fields(FieldVisitor& visitor) = 0;
-  /// Print the attributes. Ops of one class are equal if this text and their names are equal.
+  /// Print the attributes. Ops of one class are equal if these texts and their names are equal.
   virtual std::string attributes() const;
-  /// Replace a symbol in all attributes. Null if nothing changes.
+  /// Return the op with a symbol replaced in all attributes; null if nothing changes.
   virtual OpPtr with_symbol(std::string_view symbol, const Dim& by) const;
 
-  /// Infer types and symbolic shapes of the outputs from those of the inputs.
+  /// Return the types and symbolic shapes of the outputs, given those of the inputs.
   virtual Result<Facts> infer(FactSpan in) const = 0;
   /// Append the expressions that must not be negative in a run, and that `infer` cannot decide
-  /// while they hold symbols. Example: an index that is a length lies within its table.
+  /// while they contain symbols. Example: an index that is a length must lie within its table.
   virtual void demands(FactSpan in, std::vector<Dim>* non_negative) const {
     (void)in, (void)non_negative;
   }
-  /// Return the numbers that input `input` may hold if it gives indices of known extents. Sessions
-  /// refuse an input of the model that holds others.
+  /// Return the valid numbers of input `input` if it holds indices into known extents. Sessions
+  /// refuse other numbers in such an input of the model.
   virtual std::optional<NumberRange> indices(int input, FactSpan in) const {
     (void)input, (void)in;
     return std::nullopt;
@@ -139,61 +140,60 @@ class Op {
   /// Compute the outputs: the reference implementation, correct for every type and stride that
   /// `infer` allows.
   virtual Status eval(EvalCtx& ctx) const RILL_NONBLOCKING = 0;
-  /// Return whether constant inputs make the outputs constants.
+  /// Return whether the outputs are constant if all inputs are.
   virtual bool foldable() const { return true; }
   /// Return whether every run gives the same results for the same inputs, at every position of a
-  /// stream. `prepare` then runs steps that read only constants once.
+  /// stream. `prepare` then runs the op's steps only once if they read constants alone.
   virtual bool repeatable() const { return foldable(); }
   /// Return whether equal nodes give different results, because they draw random numbers without a
-  /// seed. By default whether any node of the body does.
+  /// seed. By default: whether any node of the body does.
   virtual bool draws() const;
-  /// Choose kernels, pack weights and emit steps. By default one step that calls `eval`.
+  /// Choose kernels, pack weights and emit steps. By default: one step that calls `eval`.
   virtual Status lower(Lowering& lowering) const;
   /// Return the bytes of state that `eval` keeps between calls, zero at the start of a stream.
   virtual int64_t state_bytes(FactSpan in) const {
     (void)in;
     return 0;
   }
-  /// Return properties that rules of other operators ask for: none by default.
+  /// Return properties that the rules of other operators use; by default none.
   virtual OpTraits traits() const { return {}; }
-  /// Return how elements of the output follow from their indices and from the inputs. By default
-  /// the traits decide whether the op moves elements; of any other op nothing is declared.
+  /// Return how elements of the output follow from their indices and from the inputs. By default:
+  /// that the op moves elements if its traits say so, else nothing.
   virtual Course course() const;
   /// Return the size that the single output element holds; nothing if it is unknown or not a size.
-  /// By default that of the input if the op keeps the order of elements.
+  /// By default: the size of the input if the op keeps the order of elements.
   virtual std::optional<SizeRatio> size(const SizeTrace& trace) const;
-  /// Return the op that starts every evaluation from its initial state, as this op does if none of
-  /// its inputs stream. Null if it already is that op.
+  /// Return the op that starts every evaluation from its initial state; this op has that meaning if
+  /// none of its inputs streams. Null if it already is that op.
   virtual OpPtr stateless() const { return nullptr; }
-  /// Return which earlier frames of input i are read; `prepare` then keeps them in memory before
-  /// the new ones.
+  /// Return which earlier frames of input i the op reads; `prepare` then keeps them in memory
+  /// before the new frames.
   virtual std::optional<HistoryNeed> history(int input) const {
     (void)input;
     return std::nullopt;
   }
-  /// Return the axes along which the op works frame by frame. None by default: an axis that is not
-  /// listed does not stream, unless `pulsify` says how.
+  /// Return the axes along which the op works frame by frame. By default none: an axis that is not
+  /// listed does not stream, unless `pulsify` implements it.
   virtual std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const {
     (void)in, (void)out;
     return {};
   }
-  /// Add the nodes that run one pulse at a time. By default the op itself if `axes` lists the
-  /// streaming axis; else kUnsupported.
+  /// Add the nodes that run one pulse at a time. By default: the op itself if `axes` lists the
+  /// streaming axis; else fail with kPulse.
   virtual Status pulsify(PulseBuilder& builder) const;
-  /// Replace the node by a simpler equivalent, or do nothing. Independent of hardware.
+  /// Replace the node by a simpler equivalent, or do nothing. Independent of the hardware.
   virtual Status declutter(Rewrite& rewrite) const {
     (void)rewrite;
     return {};
   }
-  /// Replace the node by a faster equivalent. Runs after declutter; the result is never written to
-  /// files.
+  /// Replace the node by a faster equivalent. Runs after declutter; the result is never saved.
   virtual Status fuse(Rewrite& rewrite) const {
     (void)rewrite;
     return {};
   }
-  /// Fuse a consumer: called for a node whose input `input` is this op's output and has no other
-  /// reader, in the declutter and in the fuse stage alike (`Rewrite::fusing`). `producer` is this
-  /// op's node.
+  /// Fuse a consumer, a node whose input `input` is an output of this op without another reader.
+  /// Called in both the declutter and the fuse stage (`Rewrite::fusing`). `producer` is this op's
+  /// node.
   virtual Status absorb(const Node& producer, Rewrite& consumer, int input) const {
     (void)producer, (void)consumer, (void)input;
     return {};
@@ -202,8 +202,8 @@ class Op {
     (void)in, (void)out;
     return {};
   }
-  /// Return a bound on the operations of `eval`, including those on padding. A plan file whose step
-  /// exceeds the limits by this bound is refused. The default is the multiply-adds of `cost`; the
+  /// Return a bound on the operations of `eval`, including those on padding. A plan file is refused
+  /// if a step exceeds the limits by this bound. By default: the multiply-adds of `cost`. The
   /// caller adds the elements of operands.
   virtual Dim work(FactSpan in, FactSpan out) const { return cost(in, out).fma; }
   virtual Tolerance tolerance() const { return Tolerance::kExact; }
@@ -220,8 +220,8 @@ class Op {
   }
 };
 
-/// Share an operator made by `new`. All operators share one reference-count class, since a class
-/// per operator would add a tenth to their code.
+/// Share an operator made by `new`. All operators share one reference-count class, because one
+/// class per operator would increase their code by a tenth.
 std::shared_ptr<Op> shared_op(Op* op);
 
 /// Make an operator from its constructor's arguments, or a copy of one.
@@ -238,7 +238,7 @@ OpPtr make_op(T& op) {
   return op.clone();
 }
 
-/// Make an operator whose attributes are still to be set.
+/// Make an operator whose attributes are set afterwards.
 template <class T, class... Arguments>
 std::shared_ptr<T> draft_op(Arguments&&... arguments) {
   T* const op = new T(std::forward<Arguments>(arguments)...);
@@ -256,14 +256,14 @@ class OpBase : public Op {
   }
 };
 
-/// A class of operators, with a name that is the same in every build. Makes an operator whose
-/// fields a visitor fills.
+/// A class of operators, with a name that is the same in every build. `make` makes an operator
+/// whose fields a visitor then fills.
 struct OpClass {
   const char* name = nullptr;
   const void* kind = nullptr;
   std::shared_ptr<Op> (*make)() = nullptr;
-  /// Shows every attribute that an evaluation depends on; `Op::fields` omits attributes at their
-  /// defaults.
+  /// Visits every attribute that an evaluation depends on; `Op::fields` omits attributes that have
+  /// their defaults.
   void (*describe)(Op& op, FieldVisitor& visitor) = nullptr;
 };
 
@@ -284,7 +284,7 @@ constexpr OpClass op_class(const char* name) {
   return out;
 }
 
-/// Track every axis of elementwise ops: all inputs and outputs have one rank.
+/// Track every axis of an elementwise op; all inputs and outputs must have the same rank.
 std::vector<AxisTrack> elementwise_axes(FactSpan in, FactSpan out);
 
 }  // namespace rill

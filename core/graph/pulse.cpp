@@ -22,7 +22,7 @@ std::vector<Dim> PulseBuilder::pulsed_shape() const {
 void PulseBuilder::set(int i, OutletId pulsed, std::optional<StreamFact> stream) {
   PulsedOutput output;
   if (stream) output.what = PulsedOutput::Streams{*std::move(stream), std::nullopt};
-  // Neither kind can fail.
+  // `Streams` and `Still` cannot fail.
   (void)give(i, pulsed, std::move(output));
 }
 
@@ -39,7 +39,7 @@ Status PulseBuilder::refusal(const std::string& cause, std::string_view remedy) 
 
 namespace {
 
-/// Return the track that holds the streaming axis of every streaming input; null if there is none.
+/// Return the track that has the streaming axis of every streaming input; null if there is none.
 const AxisTrack* common_track(const std::vector<AxisTrack>& tracks, const PulseBuilder& b) {
   for (const AxisTrack& track : tracks) {
     bool holds = true;
@@ -52,13 +52,13 @@ const AxisTrack* common_track(const std::vector<AxisTrack>& tracks, const PulseB
   return nullptr;
 }
 
-/// Append the op itself, for the extents of a pulse.
+/// Append the op itself, with the extents of a pulse.
 Result<std::vector<OutletId>> add_own(PulseBuilder& b, const Op& op, WireList wires) {
   const OpPtr bound = op.with_symbol(b.symbol(), b.pulsed(Dim::symbol(b.symbol())));
   return b.add("", bound ? bound : std::shared_ptr<const Op>(op.clone()), wires);
 }
 
-/// Append the op itself to wires of queries and keys, which all have the same frames.
+/// Append the op itself to wires of queries and keys.
 Status pulsify_scores(PulseBuilder& b, const Op& op) {
   if (op.with_symbol(b.symbol(), Dim(1))) {
     return b.refuse("Use numbers that do not depend on the length of the stream",

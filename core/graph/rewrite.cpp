@@ -51,7 +51,7 @@ Status Rewrite::replace_by(OpPtr op, WireList inputs, std::string_view name) {
 
 namespace {
 
-/// The nodes of a new graph, indexed to find an equal one.
+/// Indexes the nodes of a new graph to find equal ones.
 class Computed {
  public:
   explicit Computed(const Graph& graph) : graph_(graph) {}
@@ -61,7 +61,7 @@ class Computed {
     const auto it = nodes_.find({op.kind(), inputs});
     if (it == nodes_.end()) return -1;
     Ops& ops = it->second;
-    // Print attributes only if there is another op to compare with.
+    // Print attributes only if there is an op to compare with.
     if (ops.by_text.empty()) ops.by_text.emplace(text_of(*graph_.node(ops.first).op), ops.first);
     const auto same = ops.by_text.find(text_of(op));
     return same == ops.by_text.end() ? -1 : same->second;
@@ -88,7 +88,7 @@ class Computed {
       return hash;
     }
   };
-  /// Ops of one kind on the same inputs: the first of them, and all of them once there are two.
+  /// Ops of one kind on the same inputs: the first, and an index of all once there is a second.
   struct Ops {
     int first;
     std::unordered_map<std::string, int> by_text;
@@ -100,8 +100,8 @@ class Computed {
 };
 
 /// Return whether a node stays separate from equal nodes, because they may be equal only for the
-/// number bound to a symbol. Example: sums over the first and over the last frame, if there is one
-/// frame. A stream computes both; a merged sum with a single reader would absorb its bias, and
+/// number that is bound to a symbol. Example: sums over the first and over the last frame, with one
+/// frame. A stream computes both. A merged sum with a single reader would absorb its bias, and
 /// round differently.
 bool differs_once_bound(const Graph& graph, int id) {
   const Node& node = graph.node(id);

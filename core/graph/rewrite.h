@@ -9,13 +9,13 @@
 
 namespace rill {
 
-/// Maps the outlets of an old graph to the new one, by node and slot; empty for nodes that are not
-/// copied yet.
+/// Maps the outlets of an old graph to the new graph, by node and slot; empty for nodes that are
+/// not copied yet.
 using OutletMap = std::vector<std::vector<OutletId>>;
 
-/// The interface of `declutter` and `fuse` to one node while a graph is rewritten node by node.
-/// Matching looks at the old graph, whose use counts are complete; new nodes go to the new graph.
-/// Nodes that become unused disappear afterwards.
+/// The interface of `declutter` and `fuse` to one node, while a graph is rewritten node by node.
+/// Rules match on the old graph, whose use counts are complete, and add nodes to the new graph.
+/// Nodes that become unused are removed afterwards.
 class Rewrite {
  public:
   Rewrite(const Graph& old_graph, const std::vector<std::vector<int>>& uses, Graph* new_graph,
@@ -29,8 +29,8 @@ class Rewrite {
   OutletId input(int i) const { return node().inputs[static_cast<size_t>(i)]; }
   const Fact& in(int i) const { return old_.fact(input(i)); }
   const Fact& out(int i = 0) const { return node().outputs[static_cast<size_t>(i)]; }
-  /// Return the producer of input i. `producer_as` returns its op if it has class T and input i
-  /// reads slot 0.
+  /// Return the producer of input i. `producer_as` returns its op if that has class T and input i
+  /// reads slot 0, else null.
   const Node& producer(int i) const { return old_.node(input(i).node); }
   template <class T>
   const T* producer_as(int i) const {
@@ -39,7 +39,7 @@ class Rewrite {
   int uses(OutletId old_outlet) const {
     return uses_[static_cast<size_t>(old_outlet.node)][static_cast<size_t>(old_outlet.slot)];
   }
-  /// Return the new graph's wire for an old one.
+  /// Return the wire of the new graph for a wire of the old graph.
   OutletId mapped(OutletId old_outlet) const {
     return mapped_[static_cast<size_t>(old_outlet.node)][static_cast<size_t>(old_outlet.slot)];
   }
@@ -51,9 +51,9 @@ class Rewrite {
   OutletId konst(std::string_view name, Tensor value);
   const Fact& new_fact(OutletId outlet) const { return new_->fact(outlet); }
   const Graph& new_graph() const { return *new_; }
-  /// Return whether this is the stage whose result is never written to files.
+  /// Return whether this is the fuse stage, whose result is never saved.
   bool fusing() const { return fusing_; }
-  /// Return whether the plan stores weights in fewer bits than f32: `fuse` must then not create a
+  /// Return whether the plan stores weights in fewer bits than f32. Then `fuse` must not create a
   /// layer whose kernel reads only f32.
   bool few_bits() const { return few_bits_; }
   void set_fusing(bool few_bits) {
@@ -61,11 +61,11 @@ class Rewrite {
     few_bits_ = few_bits;
   }
 
-  /// Replace the outputs of this node, after a check of type and shape.
+  /// Replace the outputs of this node, after a check of their types and shapes.
   Status replace(WireList outlets);
-  /// Replace this node by a new one, named `name` or like this node.
+  /// Replace this node by a new one, with the name `name`, or that of this node.
   Status replace_by(OpPtr op, WireList inputs, std::string_view name = {});
-  /// Replace output 0 by an old wire.
+  /// Replace output 0 by a wire of the old graph.
   Status bypass(OutletId old_outlet) { return replace({mapped(old_outlet)}); }
   const std::optional<std::vector<OutletId>>& replacement() const { return replacement_; }
 
@@ -82,9 +82,9 @@ class Rewrite {
 
 using RewriteRule = std::function<Status(const Op&, Rewrite&)>;
 
-/// Rewrite every node once, in order: the rule, then folding of constants and merging of equal
-/// nodes; drop unused nodes. `changed` returns whether any step changed anything. `again`: the
-/// graph is the result of this function, so only nodes after a change are inferred and folded.
+/// Rewrite every node once, in order: apply the rule, fold constants, merge equal nodes; then drop
+/// unused nodes. `changed` is set to whether this changed anything. `again`: the graph is a result
+/// of this function, so only nodes after a change are inferred and folded.
 Result<Graph> rewrite_once(const Graph& graph, const RewriteRule& rule, bool* changed,
                            bool again = false);
 

@@ -11,7 +11,7 @@
 namespace rill {
 namespace {
 
-/// An attribute as its visitor saw it: dims and tensors by value, all others as text.
+/// An attribute as its visitor saw it: dims and tensors by value, others as text.
 struct Attribute {
   std::string name;
   std::string text;
@@ -24,7 +24,7 @@ class AttributeList final : public FieldVisitor {
   std::vector<Attribute> all;
   void field(const char* name, bool& value) override { add(name, str_cat(value)); }
   void field(const char* name, int64_t& value) override { add(name, str_cat(value)); }
-  // Comparing bits distinguishes -0 from 0, and finds NaN equal to itself.
+  // Comparing bits distinguishes -0 from 0, and treats NaN as equal to itself.
   void field(const char* name, float& value) override {
     add(name, str_cat(value, " (", bit_cast<int32_t>(value), ")"));
   }
@@ -54,8 +54,8 @@ Status differs(std::string_view what, std::string_view expected, std::string_vie
   return fail(Code::kInternal, what, ": expected ", expected, ", found ", found);
 }
 
-/// Return the furthest upstream wire with the same elements in the same order, so that operators
-/// that only change extents are ignored.
+/// Return the furthest upstream wire with the same elements in the same order: operators that only
+/// change extents are skipped.
 OutletId source_of(const Graph& graph, OutletId wire) {
   while (!graph.fact(wire).konst && graph.node(wire.node).op->traits().keeps_order) {
     wire = graph.node(wire.node).inputs[0];
@@ -64,7 +64,7 @@ OutletId source_of(const Graph& graph, OutletId wire) {
 }
 
 /// Compares two graphs. It pairs their nodes from the outputs upstream, then compares the pairs
-/// from the inputs downstream, so that a symbol first appears at the operator that introduces it.
+/// from the inputs downstream, so that a symbol is first seen at the operator that introduces it.
 class Comparison {
  public:
   Comparison(const Graph& expected, const Graph& found) : expected_(expected), found_(found) {}
@@ -85,14 +85,15 @@ class Comparison {
 
   const Graph& expected_;
   const Graph& found_;
-  std::vector<int> partner_;  ///< by node of `expected_`: its node of `found_`; -1: none yet
+  std::vector<int> partner_;  ///< by node of `expected_`: its node of `found_`; -1 if none yet
   std::vector<std::pair<OutletId, OutletId>> constants_;
   std::vector<std::pair<OutletId, OutletId>> shapes_;  ///< wires that only reshape others
   std::vector<std::pair<OutletId, OutletId>> open_;  ///< wires still to be paired
-  std::vector<std::pair<std::string, Dim>> symbols_;  ///< symbol of `found_`: of `expected_`
+  std::vector<std::pair<std::string, Dim>> symbols_;  ///< symbol of `found_`, expression of
+                                                      ///< `expected_`
 };
 
-/// Return whether two constants of quantised bytes are equal after subtracting their zero points.
+/// Return whether two quantised constants are equal after subtraction of their zero points.
 bool same_numbers(const Tensor& a, const Tensor& b) {
   const auto is_byte = [](const Tensor& each) {
     return each.dtype() == DType::kQU8 || each.dtype() == DType::kQI8;
@@ -126,7 +127,7 @@ Status Comparison::run() {
   for (const auto& [expected, found] : constants_) {
     const Tensor& own = *expected_.fact(expected).konst;
     const Tensor& other = *found_.fact(found).konst;
-    // Integer dot products are the same for any zero point; readers may choose another.
+    // Integer dot products do not depend on the zero points; readers may choose others.
     if (!contains(expected_.outputs, expected) && same_numbers(own, other)) continue;
     Status status = same_tensor("value", own, other);
     const Node& node = expected_.node(expected.node);
@@ -170,7 +171,7 @@ Status Comparison::pair(OutletId expected, OutletId found) {
   }
   const Fact& own = expected_.fact(expected);
   const Fact& other = found_.fact(found);
-  // The writer may emit a constant once per reader.
+  // The writer may write a constant once per reader.
   if (own.konst && other.konst) {
     constants_.emplace_back(expected, found);
     return {};
@@ -272,12 +273,12 @@ bool Comparison::same_dims(std::span<const Dim> expected, std::span<const Dim> f
 bool Comparison::same_dim(const Dim& expected, const Dim& found) {
   Dim own = found;
   for (const auto& [symbol, by] : symbols_) own = own.substitute(symbol, by);
-  // The loader simplifies lengths by the assertions of the model.
+  // The loader simplifies lengths by the model's assertions.
   return expected == own ||
          expected_.scope.simplify(expected) == expected_.scope.simplify(own);
 }
 
-/// Record that an operator introduces a symbol; the reader chooses its name.
+/// Record that an operator introduces a symbol, whose name the reader chooses.
 bool Comparison::introduces(const Dim& expected, const Dim& found) {
   const auto known = [](const Graph& graph, const std::string& symbol) {
     return any_of(graph.inputs, [&](OutletId input) { return graph.fact(input).mentions(symbol); });

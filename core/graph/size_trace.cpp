@@ -7,16 +7,16 @@
 namespace rill {
 namespace {
 
-// Index arithmetic of real models is a handful of nodes deep.
+// Index arithmetic of real models is a few nodes deep.
 constexpr int kMaxDepth = 24;
-// If each node reads its predecessor twice, the number of paths doubles per node.
+// The maximum number of visits: if each node reads its predecessor twice, paths double per node.
 constexpr int kMostNodes = 1 << 12;
 
-// Floats represent whole numbers exactly up to here.
+// Floats represent integers exactly up to here.
 constexpr double kMostExact = 1 << 24;
 
-/// Return a float constant as a ratio if it has few binary places or is the nearest float to a
-/// fraction of small numbers.
+/// Return a float constant as a ratio, if it has few binary places or is the nearest float to a
+/// fraction of small integers.
 std::optional<SizeRatio> float_constant(const Tensor& tensor, int64_t at) {
   const auto value = element_as_double(tensor, at);
   if (!value.ok() || !(std::abs(*value) <= kMostExact)) return std::nullopt;
@@ -67,7 +67,7 @@ std::optional<SizeRatio> SizeTrace::follow(const Graph& graph, OutletId outlet, 
 std::optional<SizeRatio> SizeTrace::in(int i) const {
   if (i >= inputs()) return std::nullopt;
   const Dim own = volume(in_fact(i).shape);
-  // Broadcasting repeats a single element: its place is always 0.
+  // A broadcast repeats a single element, whose index is always 0.
   if (path_.place && own == Dim(1)) return in(i, Dim(0));
   const bool meets = path_.place && own == volume(node_.outputs[0].shape);
   if (!(own == Dim(1)) && !meets) return std::nullopt;

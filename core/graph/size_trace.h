@@ -7,9 +7,9 @@
 
 namespace rill {
 
-/// A size computed in floats, kept as the exact ratio `number / divisor`, with a positive divisor.
-/// Float evaluation agrees with it for sizes below 2^24, reduced by some bits for factors or
-/// divisors such as 3 and 5: rounding to whole numbers is then exact, also of halves.
+/// A size that is computed in floats, kept as the exact ratio `number / divisor`, with a positive
+/// divisor. Float evaluation agrees with it for sizes below 2^24, less some bits for factors or
+/// divisors such as 3 and 5: rounding to integers is then exact, even for halves.
 struct SizeRatio {
   Dim number;
   int64_t divisor = 1;
@@ -19,11 +19,11 @@ struct SizeRatio {
   bool is_binary() const { return (divisor & (divisor - 1)) == 0; }
 };
 
-/// The largest divisor, which keeps products of divisors far from overflow. Models divide sizes by
-/// strides and rates.
+/// The maximum divisor: products of divisors stay far from overflow. Models divide sizes by strides
+/// and rates.
 constexpr int64_t kMostDivisor = int64_t{1} << 20;
 
-/// Make a size; nothing where the dim is out of range, or the divisor below 1 or too large.
+/// Make a size; nothing if the dim is out of range, or the divisor is below 1 or too large.
 std::optional<SizeRatio> size_of(const Dim& number, int64_t divisor = 1);
 std::optional<SizeRatio> size_of(const std::optional<Dim>& number);
 
@@ -31,23 +31,22 @@ std::optional<SizeRatio> size_of(const std::optional<Dim>& number);
 /// sees it.
 class SizeTrace {
  public:
-  /// Trace a wire of one element upstream; nothing if it depends on more than the symbols.
-  /// `divisors`: collects symbolic divisors of sizes; may be null. `place`: the place of the
-  /// element in a list, or a symbol for the places of all; null if wires have one element each.
+  /// Trace a wire with one element upstream; nothing if it depends on more than the symbols.
+  /// `divisors` collects symbolic divisors of sizes; may be null. `place`: the index of the element
+  /// in a list, or a symbol for any index; null if wires have one element each.
   static std::optional<SizeRatio> follow(const Graph& graph, OutletId outlet,
                                          std::vector<Dim>* divisors, const Dim* place = nullptr);
 
   const SymbolScope& scope() const { return graph_.scope; }
   DType in_type(int i) const { return graph_.fact(input(i)).dtype; }
   DType out_type() const { return node_.outputs[0].dtype; }
-  /// The place of an element in a list; null where wires have one element each.
+  /// Return the index of the element in a list; null if wires have one element each.
   const Dim* place() const { return path_.place; }
   int inputs() const { return static_cast<int>(node_.inputs.size()); }
   const Fact& in_fact(int i) const { return graph_.fact(input(i)); }
-  /// Trace input i, whose elements have the places of the output's, or which has a single one. It
-  /// is only traced on request.
+  /// Trace input i, whose element has the index of the output's element, or is its only element.
   std::optional<SizeRatio> in(int i) const;
-  /// Follow the element of input i at another place.
+  /// Trace the element of input i at another index.
   std::optional<SizeRatio> in(int i, const Dim& place) const;
   /// Record that a size is divided by `by`.
   void divides(const Dim& by) const;
@@ -57,7 +56,7 @@ class SizeTrace {
   struct Path {
     std::vector<Dim>* divisors;
     const Dim* place;
-    int left;  ///< remaining visits of nodes; repeated visits count
+    int left;  ///< remaining visits of nodes, including repeated ones
   };
   SizeTrace(const Graph& graph, const Node& node, int depth, Path* path)
       : graph_(graph), node_(node), depth_(depth), path_(*path) {}
@@ -67,7 +66,7 @@ class SizeTrace {
 
   const Graph& graph_;
   const Node& node_;
-  int depth_;  ///< nodes that may still be followed
+  int depth_;  ///< remaining depth of the trace
   Path& path_;
 };
 

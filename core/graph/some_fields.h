@@ -4,7 +4,7 @@
 
 namespace rill {
 
-/// Ignores every attribute: the base of visitors that handle some types only. They declare `using
+/// Ignores every attribute: the base of visitors that handle some types only. These declare `using
 /// SomeFields::field`, and override the types that they handle.
 class SomeFields : public FieldVisitor {
  public:

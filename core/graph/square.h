@@ -4,9 +4,8 @@
 
 namespace rill {
 
-/// Where the two positions lie in a wire of frames against frames: queries down the rows, keys
-/// along the columns; or their distances, before a relative shift. -1 where the wire does not
-/// depend on that position.
+/// The axes of a wire of frames against frames: queries along the rows, keys along the columns, or
+/// their distances before a relative shift. -1 if the wire does not depend on that position.
 struct Square {
   int row = -1;
   int column = -1;

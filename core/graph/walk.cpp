@@ -3,7 +3,7 @@
 namespace rill {
 namespace {
 
-// Wires of positions alone depend on some tens of nodes, and the check may run for each node.
+// Wires of positions depend on a few dozen nodes, and the check may run for each node.
 constexpr size_t kMostPositional = 1024;
 
 }  // namespace

@@ -54,7 +54,7 @@ TensorPtr constant_of(const Op& op);
 /// Return the fact of an input of the model; null for all other operators.
 const Fact* source_of(const Op& op);
 
-/// Return whether a wire depends on positions and lengths only, and not on the values of any input.
+/// Return whether a wire depends only on positions and lengths, not on values of inputs.
 bool is_positional(const Graph& graph, OutletId wire);
 
 }  // namespace rill

@@ -9,11 +9,11 @@ namespace rill {
 /// Return a list of dims, each simplified by a scope.
 TensorPtr simplified(const TensorPtr& dims, const SymbolScope& scope);
 
-/// Return whether a value holds an expression in the symbol.
+/// Return whether a value contains an expression in the symbol.
 bool value_mentions(const TensorPtr& value, std::string_view symbol);
 
-/// Return whether a node turns an expression with the symbol into data: a length that the model
-/// computes with, not the extent of a wire.
+/// Return whether a node turns an expression in the symbol into data, rather than into the extent
+/// of a wire.
 bool reads_lengths(const Graph& graph, const Node& node, std::string_view symbol);
 
 }  // namespace rill

@@ -7,7 +7,7 @@
 namespace rill {
 namespace {
 
-// A chain is rewritten one link per round; real models settle in under 20.
+// A chain of operators is rewritten one link per round; real models settle in fewer than 20 rounds.
 constexpr int kMaxRounds = 200;
 
 Result<Graph> to_fixed_point(const Graph& graph, int64_t rounds, const RewriteRule& rule) {

@@ -5,8 +5,9 @@
 namespace rill {
 
 /// Simplify to a fixed point: apply every op's `declutter`, fold constants, merge equal nodes and
-/// drop unused ones. Ops simplify their loop bodies. Errors: those of ops whose inputs do not fit.
-/// `rounds`: the most passes over the graph, to inspect intermediate results; -1: no limit.
+/// drop unused nodes. Ops simplify their loop bodies. Errors: those of ops whose inputs do not fit.
+/// `rounds`: the maximum number of passes over the graph, to inspect intermediate results; -1: no
+/// limit.
 Result<Graph> declutter(const Graph& graph, int64_t rounds = -1);
 
 /// Apply every op's `fuse` to a fixed point. The result has ops that no file format can express.

@@ -23,12 +23,13 @@ class Constants final : public SomeFields {
   std::vector<TensorPtr> found;
 };
 
-/// Return the first element of a constant that a narrow type cannot hold; nothing if it holds all.
+/// Return the first element of a constant that a narrow type cannot represent; nothing if it can
+/// represent all.
 std::optional<double> misfit(const Tensor& constant, DType narrow, Fit fit) {
   const DType type = constant.dtype();
   if (narrow != DType::kF16 || (type != DType::kF32 && type != DType::kF64)) return std::nullopt;
   if (constant.block_format() != BlockFormat::kNone) return std::nullopt;
-  constexpr double kLeastNormal = 0x1p-14;  // below, f16 has fewer bits the smaller a number is
+  constexpr double kLeastNormal = 0x1p-14;  // below, f16 loses precision
   constexpr double kLeast = 0x1p-24;
   double largest = 0;
   std::optional<double> small;
@@ -66,8 +67,8 @@ class Finder {
     Precision role = Precision::kRounds;
     bool member = false;
     bool leads = false;    ///< the next operator belongs to the chain too
-    bool terms = false;  ///< a sum adds its elements
-    bool misfit = false;   ///< it reads a constant that does not fit
+    bool terms = false;  ///< its elements are terms of a sum
+    bool misfit = false;   ///< it reads a constant that does not fit the narrow type
     bool read = false;  ///< a member of the chain reads it
     size_t chain = 0;      ///< the first node of its chain
   };
@@ -108,8 +109,8 @@ Precision Finder::role_of(const Node& node) const {
   }
   if (traits.precision == Precision::kRoundsAtEnd) return Precision::kMoves;
   const DType from = graph_.fact(node.inputs[0]).dtype;
-  // Products with weights are about as large as their input; products of data, such as attention
-  // scores, are larger.
+  // Products with weights are about as large as their input; products of two computed tensors, such
+  // as attention scores, are larger.
   const bool weighs = node.inputs.size() > 1 &&
                       any_of(node.inputs, [&](OutletId input) { return graph_.fact(input).konst; });
   if (traits.precision == Precision::kGrows && (weighs || !is_float(from))) {
@@ -117,12 +118,12 @@ Precision Finder::role_of(const Node& node) const {
   }
   const bool converts = traits.precision == Precision::kMoves && is_float(node.outputs[0].dtype);
   if (!converts || is_float(from)) return traits.precision;
-  // f16 and bf16 do not hold every integer of more than 8 bits.
+  // f16 and bf16 cannot represent all integers of more than 8 bits.
   const bool counts = from == DType::kDim || (is_int(from) && !is_byte(from));
   return counts ? Precision::kGrows : Precision::kRounds;
 }
 
-/// Report a constant that would become 0 or infinite, not one that would be less precise.
+/// Report a constant that would become 0 or infinite, but not one that would only lose precision.
 void Finder::note(const Node& node, double constant, std::string_view of) {
   constexpr double kRoundsToZero = 0x1p-25;
   if (std::abs(constant) > kRoundsToZero && std::abs(constant) < kBeyond) return;
@@ -163,7 +164,7 @@ void Finder::begin_or_follow(size_t id) {
   state.member = state.leads = leads;
 }
 
-/// Add the terms of a sum to its chain, so that they are not rounded before it.
+/// Add the terms of a sum to its chain, so that they are not rounded before the sum.
 void Finder::add_terms() {
   for (size_t id = nodes_.size(); id-- > 0;) {
     State& state = nodes_[id];
@@ -175,8 +176,8 @@ void Finder::add_terms() {
   }
 }
 
-/// Rounding before or after an operator that only moves elements gives the same result, and narrow
-/// elements need less memory.
+/// Remove operators that only move elements from the ends of chains: rounding before or after them
+/// gives the same result, and narrow elements need less memory.
 void Finder::trim() {
   for (size_t id = nodes_.size(); id-- > 0;) {
     State& state = nodes_[id];
@@ -197,8 +198,8 @@ size_t Finder::chain_of(size_t id) {
   return id;
 }
 
-/// A chain of one operator is useless: the operator computes in f32 internally and rounds its
-/// result.
+/// Drop chains of one operator, which are useless: the operator itself computes in f32 and rounds
+/// its result.
 void Finder::drop_single() {
   for (size_t id = 0; id < nodes_.size(); ++id) {
     nodes_[id].chain = id;
@@ -219,7 +220,7 @@ void Finder::drop_single() {
   }
 }
 
-/// Replaces a type, and the constants of this type, in the attributes of an op.
+/// Replaces the narrow type, and constants of this type, in the attributes of an op by f32.
 class Upcaster final : public SomeFields {
  public:
   using SomeFields::field;
@@ -261,7 +262,7 @@ bool rounds_at_end(const Node& node) {
   return node.op->traits().precision == Precision::kRoundsAtEnd;
 }
 
-/// Copies a graph, with its chains in f32.
+/// Copies a graph, computing its chains in f32.
 class Upcasting {
  public:
   Upcasting(const Graph& graph, DType narrow, const std::vector<bool>& chained, const OpClass& cast)
@@ -284,7 +285,7 @@ class Upcasting {
   }
 
  private:
-  /// A wire of the old graph in its own type and in f32; each is invalid until something needs it.
+  /// A wire of the old graph in its own type and in f32; each is invalid until a node needs it.
   struct Wires {
     OutletId own;
     OutletId wide;
@@ -335,7 +336,7 @@ Result<OutletId> Upcasting::wide(OutletId old) {
   return found.wide;
 }
 
-/// Return the op for f32 inputs; null if it does not accept them.
+/// Return the op for f32 inputs; null if it does not support them.
 OpPtr Upcasting::in_f32(const Node& node) const {
   std::shared_ptr<Op> op = node.op->clone();
   Upcaster widener(narrow_);

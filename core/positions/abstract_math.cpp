@@ -12,14 +12,14 @@ using Function = Course::Function;
 using Tail = PositionBound;
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();
-/// The last position of the analysis: a mask that still changes after it is refused.
+/// The last position of the analysis; masks that still change after it are refused.
 constexpr double kLatest = 1 << 24;
-/// Sums of rounded floats deviate from the exact sum by less than this factor.
+/// A sum of rounded floats exceeds the exact sum by less than this factor.
 constexpr double kSlack = 1.001;
 
 bool is_whole(double value) { return std::trunc(value) == value; }
 
-/// Return whether floats hold a number and its small multiples without rounding.
+/// Return whether floats represent a number and its small multiples without rounding.
 bool is_exact(double value) {
   const double scaled = value * 65536.0;
   return is_whole(scaled) && std::abs(scaled) <= 65536.0 * 65536.0;
@@ -37,13 +37,13 @@ Tail sum(const Tail& a, const Tail& b, double sign) {
 }
 
 Tail scaled(const Tail& a, double by) {
-  // A bound of infinity times 0 is NaN, but a finite number times 0 is 0.
+  // An infinite bound times 0 is NaN, but a finite value times 0 is 0.
   const double low = by == 0.0 ? 0.0 : a.low * by;
   const double high = by == 0.0 ? 0.0 : a.high * by;
   return {a.row * by, a.column * by, std::min(low, high), std::max(low, high)};
 }
 
-/// Return the position from which a number that grows by `growth` per period exceeds all its noise.
+/// Return the position from which a value that grows by `growth` per period exceeds all its noise.
 std::optional<int64_t> passes(const Tail& tail, double growth, int64_t period) {
   const double noise = std::max(std::abs(tail.low), std::abs(tail.high));
   const double from = kSlack * noise * static_cast<double>(period) / std::abs(growth) + 1;
@@ -79,7 +79,7 @@ Abstract AbstractMath::counted(Square at, double start, double step) const {
 
 std::optional<Abstract> AbstractMath::added(const Abstract& a, const Abstract& b,
                                             double sign) const {
-  // Rounding may differ from query to query, unless the value is the same for all queries.
+  // Rounding may differ from query to query, unless a value is the same for all queries.
   const auto rough = [](const Abstract& x) { return !x.exact && x.per_period != 0.0; };
   const auto grows = [](const Abstract& x) { return x.per_period != 0.0; };
   if ((rough(a) && grows(b)) || (rough(b) && grows(a))) return std::nullopt;
@@ -87,7 +87,7 @@ std::optional<Abstract> AbstractMath::added(const Abstract& a, const Abstract& b
   out.before = sum(a.before, b.before, sign);
   out.after = sum(a.after, b.after, sign);
   out.per_period = a.per_period + sign * b.per_period;
-  // Rounded numbers that grow alike do not cancel to the same difference everywhere.
+  // The difference of rounded values with the same growth is not the same everywhere.
   const auto cancels = [](double one, double all) { return one != 0.0 && all == 0.0; };
   if (!out.exact &&
       (cancels(a.before.row, out.before.row) || cancels(a.after.column, out.after.column))) {
@@ -202,7 +202,7 @@ std::optional<Abstract> AbstractMath::comparison(const Abstract& a, const Abstra
                          kind == Function::kLe;
       return holds ? flat(1, 1) : flat(0, 0);
     }
-    // A comparison that holds for large positions need not hold for the first ones.
+    // A comparison that holds for large positions need not hold for small ones.
     if (sign == 0 || e->per_period != 0.0) return flat(0, 1);
     const bool holds = sign > 0 ? kind == Function::kGt || kind == Function::kGe
                                 : kind == Function::kLt || kind == Function::kLe;
@@ -226,7 +226,7 @@ std::optional<Abstract> AbstractMath::extreme(const Abstract& a, const Abstract&
   out.least_distance = signs->least_distance;
   out.settled = signs->settled;
   if (e->per_period != 0.0) {
-    // Until a position settles, the loser may win; the bounds of the winner absorb that.
+    // Until positions settle, the loser may win; the bounds of the winner account for that.
     const bool first = (signs->ever > 0) == largest;
     return won(out, first ? a : b, first ? b : a, *e);
   }
@@ -270,7 +270,7 @@ std::optional<Abstract> AbstractMath::divided(const Abstract& x, double by, DTyp
   if (by == 0.0 || !std::isfinite(by)) return std::nullopt;
   Abstract whole = x;
   const bool power = is_exact(by) && is_exact(1.0 / by);
-  // Growth by a multiple of the divisor is a whole number, however 1 / by is rounded.
+  // Growth by a multiple of the divisor gives an integer, however 1 / by is rounded.
   for (double* growth : {&whole.per_period, &whole.before.row, &whole.before.column,
                          &whole.after.row, &whole.after.column}) {
     *growth /= by;

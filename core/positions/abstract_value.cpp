@@ -1,5 +1,5 @@
-// Bounds on wires of positions, derived from their operators: a bound found for some queries and
-// keys holds for all others.
+// Bounds on wires of positions, derived from their operators: a bound that holds for some queries
+// and keys is proved for all others.
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@ using Function = Course::Function;
 using Tail = PositionBound;
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();
-/// The largest period over which a choice by one position is evaluated.
+/// The maximum period over which a selection by one position is evaluated.
 constexpr int64_t kMostPhases = 4096;
 
 bool holds_large_numbers(DType dtype) {
@@ -156,7 +156,7 @@ std::optional<AbstractValue> Positions::abstract_of(const Place& place, int64_t 
     if (made) {
       in.push_back(*made);
     } else if (part) {
-      // The frames' values are unknown; only the distance decides where the result is zero.
+      // The values of frames are unknown; only the distance decides where the result is zero.
       in.push_back(AbstractMath::constant(-kEndless, kEndless, false));
     } else {
       return std::nullopt;
@@ -248,7 +248,7 @@ std::optional<AbstractValue> Positions::chosen(const Place& place, int64_t perio
   out.least_distance = std::max(out.least_distance, in[0].least_distance);
   out.settled = std::max(out.settled, in[0].settled);
   if (in[1].per_period != in[2].per_period) {
-    // If one position decides, all positions far from the beginning choose alike.
+    // If one position decides, the selection is the same at all positions far from the start.
     const Square& chooses = entry(place.first, place.second).inputs[0];
     if (!math.one_position() || period > kMostPhases) return std::nullopt;
     const int64_t from = in[0].settled;

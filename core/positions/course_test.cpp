@@ -1,4 +1,4 @@
-// The functions that operators declare, compared with the values that they compute.
+// The functions that operators declare, compared with the values that the operators compute.
 
 #include "core/graph/course.h"
 
@@ -50,14 +50,14 @@ class Single {
   Facts out_;
 };
 
-/// Numbers on both sides of 0 and 1, from small to large.
+/// Return numbers on both sides of 0 and 1, from small to large.
 std::vector<double> numbers() {
   std::vector<double> out;
   for (double x = -12; x <= 12; x += 0.125) out.push_back(x);
   return out;
 }
 
-/// Return whether some values rise and others fall, beyond the last bits of a rounded function.
+/// Return whether some values rise and others fall by more than rounding errors.
 bool changes_direction(const std::vector<double>& values) {
   bool rises = false;
   bool falls = false;
@@ -114,7 +114,7 @@ TEST(Course, FunctionsWithoutADeclaredRangeAreNeverMonotone) {
   EXPECT_TRUE(ops::Cast(DType::kI64).course().is_monotone(-1, 1));
 }
 
-TEST(Course, BinaryFunctionsAreThoseOfTheirNames) {
+TEST(Course, BinaryFunctionsMatchTheirNames) {
   const auto truth = [](bool holds) { return holds ? 1.0 : 0.0; };
   const std::vector<std::pair<BinaryKind, std::function<double(double, double)>>> all = {
       {BinaryKind::kAdd, [](double a, double b) { return a + b; }},
@@ -146,7 +146,7 @@ TEST(Course, BinaryFunctionsAreThoseOfTheirNames) {
   EXPECT_EQ(std::count(seen.begin(), seen.end(), Function::kOther), 0);
 }
 
-TEST(Course, NarrowWholeNumbersThatWrapAreUnknown) {
+TEST(Course, NarrowIntegersThatWrapAreUnknown) {
   const Single sum(make_op<ops::Binary>(BinaryKind::kAdd), {DType::kI8, DType::kI8});
   EXPECT_EQ(sum.at({100, 27}), 127);
   EXPECT_EQ(sum.at({100, 28}), std::nullopt);
@@ -157,7 +157,7 @@ TEST(Course, NarrowWholeNumbersThatWrapAreUnknown) {
   EXPECT_EQ(cut.at({128}), std::nullopt);
 }
 
-TEST(Course, OperatorsThatOnlyMoveElementsSaySo) {
+TEST(Course, OperatorsThatOnlyMoveElementsDeclareIt) {
   const std::vector<OpPtr> moves = {
       make_op<ops::AddAxis>(0), make_op<ops::RmAxis>(0),
       make_op<ops::Transpose>(std::vector<int64_t>{1, 0}),

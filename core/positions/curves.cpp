@@ -1,6 +1,6 @@
 // Comparisons of curves of positions with a number. Squares, exponentials and similar functions
-// have no abstract value, because abstract values grow by equal steps. But where such a function is
-// monotone, it crosses a number at most once.
+// have no abstract value, because abstract values grow linearly. But on a range where such a
+// function is monotone, it crosses a number at most once.
 
 #include <algorithm>
 #include <array>
@@ -19,10 +19,10 @@ using Function = Course::Function;
 using Tail = PositionBound;
 
 constexpr size_t kMostStages = 16;
-/// The ends of the examined half-lines, at which doubles still hold the squares of whole numbers.
+/// The ends of the examined half-lines, at which doubles still represent the squares of integers.
 constexpr double kFarFloat = 1e30;
 constexpr double kFarWhole = 1 << 26;
-/// Rounding cannot move a value with this relative distance back across the threshold.
+/// Rounding cannot move a value with this relative distance across the threshold.
 constexpr double kMargin = 1e-4;
 
 bool is_comparison_of_order(Function kind) {
@@ -30,7 +30,7 @@ bool is_comparison_of_order(Function kind) {
          kind == Function::kGt || kind == Function::kGe;
 }
 
-/// One of the nested functions of a number.
+/// One of the nested functions in a curve.
 struct Stage {
   const PositionOp* op = nullptr;
   std::optional<double> number;  ///< the other operand
@@ -53,7 +53,7 @@ struct Stage {
 
 struct Curve {
   std::vector<Stage> stages;
-  Function kind = Function::kLt;  ///< of the curve with `number`
+  Function kind = Function::kLt;  ///< the comparison of the curve with `number`
   double number = 0;
   double far = kFarFloat;  ///< the end of either half-line
 
@@ -76,7 +76,7 @@ struct Curve {
   }
 };
 
-/// The point on a half-line from which a comparison keeps its result, and that result.
+/// The point on a half-line from which a comparison keeps its result, and this result.
 struct Settled {
   double from = 0;
   bool holds = false;
@@ -94,7 +94,7 @@ std::optional<Settled> settled_on(const Curve& curve, double sign) {
     if (!begin || !end) return std::nullopt;
   }
   const Settled out{0, curve.holds(*end)};
-  // Whole numbers keep growing beyond the examined range, and must not return to the threshold.
+  // Integers keep growing beyond the examined range, and must not return to the threshold.
   const bool away = (*end > curve.number) == (*end > *begin);
   if (curve.far == kFarWhole && !away && *begin != *end) return std::nullopt;
   const auto is_past = [&](double x) {
@@ -127,7 +127,7 @@ Function mirrored(Function kind) {
   }
 }
 
-/// Return the abstract value of the comparison of a curve. On either side of the diagonal the wire
+/// Return the abstract value of the comparison of a curve: on either side of the diagonal, the wire
 /// grows past the point from which the comparison is constant.
 std::optional<Abstract> passed(const Curve& curve, const Abstract& wire,
                                const AbstractMath& abstracts) {
@@ -184,7 +184,7 @@ std::optional<AbstractValue> Positions::curved(const Place& place, int64_t perio
   curve.kind = side == 0 ? compares : mirrored(compares);
   curve.number = *with;
   Place at{comparison.inputs[side], entry(place.first, place.second).inputs[side]};
-  std::vector<Place> wires;  // that the stages read
+  std::vector<Place> wires;  // the wires that the stages read
   while (curve.stages.size() < kMostStages) {
     const Entry& own = entry(at.first, at.second);
     const Node& node = node_of(at.first);
@@ -208,8 +208,8 @@ std::optional<AbstractValue> Positions::curved(const Place& place, int64_t perio
     at = {node.inputs[stage.argument], own.inputs[stage.argument]};
     wires.push_back(at);
   }
-  // A parabola is not monotone on a half-line of its input, but it is on one of the wire that it
-  // squares: so also try the inner stages.
+  // A parabola is not monotone on a half-line of its input, but it is on a half-line of the wire
+  // that it squares. So also try the inner stages as wires.
   for (; !curve.stages.empty(); curve.stages.pop_back(), wires.pop_back()) {
     const Entry& own = entry(wires.back().first, wires.back().second);
     if (!own.abstract || own.abstract->per_period != 0.0) continue;

@@ -12,15 +12,15 @@
 namespace rill {
 namespace {
 
-/// Doubles hold all whole numbers up to here.
+/// Doubles represent all integers up to here.
 constexpr double kMostWhole = 9007199254740992.0;
 
-/// An element in memory, in its type.
+/// An element in memory, with its type.
 class Element {
  public:
   explicit Element(DType dtype = DType::kF64) : dtype_(dtype) {}
 
-  /// Return the element with the rank of the operator, which may address its axes.
+  /// Return the element as a view with the rank of the operator, which may read its axes.
   View view(int rank) {
     View out;
     out.dtype = dtype_;
@@ -31,7 +31,7 @@ class Element {
     return out;
   }
 
-  /// Store a number; return false if the type cannot hold it.
+  /// Store a number; return false if the type cannot represent it.
   bool put(double value) {
     if (dtype_ == DType::kBool) {
       bytes_[0] = std::byte{value != 0.0};
@@ -56,7 +56,7 @@ class Element {
     return fits;
   }
 
-  /// Return the number; nothing for NaN, and for whole numbers that doubles do not hold.
+  /// Return the number; nothing for NaN, and for integers that doubles cannot represent.
   std::optional<double> get() const {
     if (dtype_ == DType::kBool) return bytes_[0] == std::byte{0} ? 0.0 : 1.0;
     double out = std::numeric_limits<double>::quiet_NaN();
@@ -90,8 +90,8 @@ class Element {
   Dim dim_;
 };
 
-/// Return whether each element of the only output depends on the inputs' elements at its place
-/// alone, and is the same in every run.
+/// Return whether the operator has one output, whose elements depend only on the inputs' elements
+/// at the same index, and are the same in every run.
 bool is_elementwise(const Op& op, FactSpan in, FactSpan out) {
   if (in.empty() || out.size() != 1 || out[0].rank() == 0 || !op.repeatable() ||
       op.state_bytes(in) > 0) {
@@ -114,7 +114,7 @@ PositionOp::PositionOp(const Op& of, FactSpan in, FactSpan out)
       pointwise(is(Course::Form::kPerElement) ||
                 (!is(Course::Form::kMoved) && is_elementwise(of, in, out))) {
   if (!pointwise) return;
-  // Whole numbers are computed in 64 bits; a result that would wrap in fewer is unknown.
+  // Integers are computed in 64 bits; a result that would wrap in fewer bits is unknown.
   wide = course.widens && is_int(in[0].dtype);
   for (const Fact& fact : in) read.push_back(wide ? DType::kI64 : fact.dtype);
   made = out[0].dtype;
@@ -139,7 +139,7 @@ std::optional<double> number_of(const PositionOp& op, std::span<const double> in
   ctx.out = {&out, 1};
   if (!op.op->eval(ctx).ok()) return std::nullopt;
   const auto number = result.get();
-  // A cast to fewer bits than the number has wraps, too.
+  // A cast to fewer bits than the number needs wraps, too.
   const bool cut = number && op.is(Course::Function::kCast) && is_int(op.made) &&
                    *number != std::trunc(in[0]);
   return number && !cut && Element(op.made).put(*number) ? number : std::nullopt;

@@ -19,7 +19,8 @@ using Function = Course::Function;
 constexpr int64_t kLongest = int64_t{1} << 20;
 constexpr int64_t kMostShift = 16;
 constexpr int64_t kMostKept = int64_t{1} << 16;
-/// The most numbers that rows of masks may compute. Masks of real models take some thousands.
+/// The maximum number of values that rows of masks may compute. Masks of real models need a few
+/// thousand.
 constexpr int64_t kMostWork = int64_t{1} << 26;
 
 }  // namespace
@@ -72,7 +73,7 @@ double Positions::number(OutletId outlet, Square at, int64_t i, int64_t j) const
     own.seen.resize(place + 1, kUnknown);
   }
   if (!own.asked[place]) {
-    // Computing the inputs adds entries, which keeps references to this one valid.
+    // Computing the inputs adds entries, but references to this one stay valid.
     const double found = compute(own, outlet, at, i, j);
     own.asked[place] = 1;
     own.seen[place] = found;
@@ -82,9 +83,9 @@ double Positions::number(OutletId outlet, Square at, int64_t i, int64_t j) const
 
 namespace {
 
-// Numbers of positions are computed by nested calls, one per operator; a wire of a square with two
-// readers is computed twice. Masks of models are a dozen operators deep and made of some tens. A
-// call takes 250 bytes of stack, as numbers are in registers.
+// Values at positions are computed by nested calls, one per operator; a wire with two readers is
+// computed twice. Masks of models are a dozen operators deep, and have a few dozen operators. A
+// call takes 250 bytes of stack, since values are in registers.
 constexpr int kMostDepth = 64;
 constexpr int64_t kMostParts = 4096;
 
@@ -116,7 +117,7 @@ std::optional<double> Positions::summed(const Node& node, const Course& sum, Squ
 double Positions::chosen_number(const Node& node, const Entry& own, int64_t i, int64_t j) const {
   const double condition = number(node.inputs[0], own.inputs[0], i, j);
   if (std::isnan(condition)) return kUnknown;
-  // It depends on positions alone if both branches do, though one may have no number here.
+  // The result depends only on positions if both branches do, although one may be unknown here.
   const size_t one = condition != 0.0 ? 1 : 2;
   const double taken = number(node.inputs[one], own.inputs[one], i, j);
   if (own.chosen_by_position) return taken;
@@ -171,7 +172,7 @@ void Positions::collect_period(OutletId outlet, Square at, int64_t* period) cons
     for (const OutletId& input : node.inputs) {
       const auto number = uniform_number(graph_.fact(input).konst);
       if (!number || !std::isfinite(*number)) continue;
-      // A product with 1/8 is a division by 8.
+      // A multiplication by 1/8 is a division by 8.
       const double by = multiplies ? 1.0 / *number
                         : shifts   ? std::exp2(std::clamp<double>(*number, 0, kMostShift))
                                    : *number;

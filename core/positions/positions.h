@@ -13,8 +13,8 @@
 
 namespace rill {
 
-/// Values of a wire over keys from `from` up to the next run: `value + slope * (key - from)`, where
-/// NaN is a value that is not known.
+/// Values of a wire for keys from `from` up to the next run: `value + slope * (key - from)`. NaN is
+/// an unknown value.
 struct KeyRun {
   int64_t from = 0;
   double value = 0;
@@ -25,80 +25,83 @@ struct KeyRun {
 };
 using KeyRuns = std::vector<KeyRun>;
 
-/// Append a run; merge it with the last one if it continues that line.
+/// Append a run; merge it with the last run if both are on one line.
 void append_run(KeyRuns* runs, KeyRun run);
 
-/// Marks an unknown number in tables and registers.
+/// An unknown number in tables and registers.
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-/// Bounds of a wire on one side of the diagonal. Its value at query i and key j lies between (row *
-/// i + column * j) / period + `low` and the same + `high`.
+/// Bounds of a wire on one side of the diagonal: its value at query i and key j is in [b + `low`, b
+/// + `high`], with b = (row * i + column * j) / period.
 struct PositionBound {
   double row = 0;
   double column = 0;
   double low = 0;
   double high = 0;
-  /// Return the bound of a wire of unknown growth along rows and columns.
+  /// Return the bound of a wire whose growth along rows and columns is unknown.
   static PositionBound unknown() {
     constexpr double kEndless = std::numeric_limits<double>::infinity();
     return {kUnknown, kUnknown, -kEndless, kEndless};
   }
 };
 
-/// Bounds of a wire of positions that hold for all positions, in steps of a period.
+/// Bounds of a wire of positions that hold at all positions, in steps of a period.
 struct AbstractValue {
-  PositionBound before;  ///< i - j >= least_distance: at i + period, the value grows by before.row
-  PositionBound after;   ///< j - i >= least_distance: at j + period, it grows by after.column
+  PositionBound before;  ///< i - j >= least_distance: from i to i + period, the value grows by
+                         ///< before.row
+  PositionBound after;   ///< j - i >= least_distance: from j to j + period, it grows by
+                         ///< after.column
   int64_t least_distance = 0;
   double per_period = 0;       ///< growth of the value if both positions grow by a period
   int64_t settled = 0;    ///< the position from which these bounds hold
-  bool exact = true;      ///< floats hold the values without rounding
-  bool quotient = false;  ///< a whole number divided by another: rounding it down is exact
+  bool exact = true;      ///< floats represent the values without rounding
+  bool quotient = false;  ///< an integer divided by another: rounding it down is exact
   bool is_known_before() const { return !std::isnan(before.row); }
   bool is_known_after() const { return !std::isnan(after.column); }
 };
 
-/// A number by which a wire is divided or multiplied before it is rounded to a whole number: the
+/// A number by which a wire is divided or multiplied before it is rounded to an integer: the
 /// rounded quotient is the same for many keys.
 struct PositionQuotient {
   const PositionOp* divides = nullptr;
   double by = 1;
-  OutletId of;  ///< the wire
+  OutletId of;  ///< the wire that is divided
   Square square;
   std::optional<double> at(double number) const;
 };
 
-/// Computes wires that depend on positions alone: the number at query i and key j is a function of
-/// i and j, made of the functions that operators declare (`Op::course`). They are interpreted for
-/// one pair of positions (`value`), for all keys of one query (`row`), and abstractly for all
-/// queries and keys (`abstract`): between lines on either side of the diagonal, in steps of a
-/// period. The abstract value proves that the rows of one period determine all others.
+/// Computes wires that depend only on positions: the value at query i and key j is a function of i
+/// and j, composed of the functions that operators declare (`Op::course`). There are three
+/// interpretations: for one pair of positions (`value`), for all keys of one query (`row`), and
+/// abstractly for all queries and keys (`abstract`): between lines on either side of the diagonal,
+/// in steps of a period. The abstract value proves that the rows of one period determine all
+/// others.
 class Positions {
  public:
   Positions(const Graph& graph, std::string_view symbol);
 
-  /// Return the value for query i and key j; nothing if an op is unknown.
+  /// Return the value for query i and key j; nothing if an operator is unknown.
   std::optional<double> value(OutletId outlet, Square at, int64_t i, int64_t j) const;
-  /// Return the values for one query and keys 0 to keys - 1. The number of keys is the same in all
-  /// calls. Null if that exceeds the work allowed for a mask; `gave_up()` is then true.
+  /// Return the values for one query and keys 0 to keys - 1. The number of keys must be the same in
+  /// all calls. Null if that exceeds the work allowed for a mask; `gave_up()` is then true.
   const KeyRuns* row(OutletId outlet, Square at, int64_t query, int64_t keys);
   bool gave_up() const { return work_ <= 0; }
   /// Return the abstract value of a wire, derived from its operators; nothing if they do not
   /// determine one. The period must be the same in all calls.
   std::optional<AbstractValue> abstract(OutletId outlet, Square at, int64_t period);
-  /// Return the abstract value of `value > with`. It is unknown on the sides of the diagonal where
-  /// the abstract value of the value is.
+  /// Return the abstract value of `value > with`. It is unknown on the sides of the diagonal on
+  /// which that of the value is.
   std::optional<AbstractValue> compared(OutletId outlet, Square at, int64_t period, double with);
-  /// Walk upstream from a wire whose abstract value was computed; return the first node whose
+  /// Walk upstream from a wire whose abstract value was requested, and return the first node whose
   /// abstract value is unknown.
   const Node& end_of_walk(OutletId outlet, Square at) const;
-  /// Make a period a multiple of all divisors of positions upstream of a wire.
+  /// Make `period` a multiple of all divisors of positions upstream of a wire.
   void collect_period(OutletId outlet, Square at, int64_t* period) const;
 
  private:
   using Place = std::pair<OutletId, Square>;
 
-  /// A wire at its place, with its inputs: built once, evaluated for many positions.
+  /// A wire with its axes of positions, and its inputs: built once, evaluated for many positions.
   struct Entry {
     explicit Entry(PositionOp of) : op(std::move(of)) {}
     PositionOp op;
@@ -106,16 +109,17 @@ class Positions {
     std::vector<Square> inputs;
     std::optional<double> constant;
     std::optional<PositionTable> table;
-    bool chosen_by_position = false;  ///< of a choice: no branch depends on values of inputs
-    std::vector<double> seen;  ///< values of a wire of one position, computed on request
+    bool chosen_by_position = false;  ///< for a selection: no branch depends on values of inputs
+    std::vector<double> seen;  ///< values of a wire that depends on one position, computed on
+                               ///< request
     std::vector<char> asked;
-    int64_t row_of = -1;  ///< the query of `runs`; 0 if they hold for all queries
+    int64_t row_of = -1;  ///< the query of `runs`; 0 if they are valid for all queries
     KeyRuns runs;
     bool abstract_known = false;
     std::optional<AbstractValue> abstract;
   };
 
-  /// As `value`; NaN if it is unknown.
+  /// As `value`; NaN if the value is unknown.
   double number(OutletId outlet, Square at, int64_t i, int64_t j) const;
   double compute(const Entry& own, OutletId outlet, Square at, int64_t i, int64_t j) const;
   static double counted(const Entry& own, Square at, int64_t i, int64_t j);
@@ -124,13 +128,13 @@ class Positions {
                                int64_t j) const;
   const Node& node_of(OutletId outlet) const { return graph_.node(outlet.node); }
   Entry& entry(OutletId outlet, Square at) const;
-  /// Return whether a node multiplies by 0. Exporters write constants of the shape of the scores in
-  /// this form.
+  /// Return whether a node multiplies by 0: exporters write constants with the shape of the scores
+  /// in this form.
   bool is_times_zero(const Node& node, const Entry& own) const;
   bool too_deep(OutletId outlet) const { return too_deep_[static_cast<size_t>(outlet.node)] != 0; }
   std::vector<Place> parts_of(const Place& place) const;
   std::optional<PositionQuotient> quotient_of(const Place& place) const;
-  /// Return the wires from which `make_row` computes the row of a place.
+  /// Return the wires from which `make_row` computes a row of a wire.
   std::vector<Place> parts_of_row(const Place& place) const;
 
   void make_row(const Place& place, int64_t query, int64_t keys, KeyRuns* out);
@@ -151,7 +155,7 @@ class Positions {
   mutable std::map<Place, Entry> entries_;
 };
 
-/// Return the number that a running sum adds at each position; nothing if they differ.
+/// Return the number that a cumulative sum adds at each position; nothing if it varies.
 std::optional<double> summed_number(const Graph& graph, const Node& sum);
 
 }  // namespace rill

@@ -16,14 +16,14 @@ namespace {
 using Form = Course::Form;
 using Function = Course::Function;
 
-/// 32-bit floats hold whole numbers, and sums of them, exactly up to here.
+/// f32 represents integers, and their sums, exactly up to here.
 constexpr double kMostExact = 1 << 24;
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 bool is_whole(double value) { return std::trunc(value) == value && std::abs(value) <= kMostExact; }
 
-/// Operands of one node over a stretch of keys on which each is a single run.
+/// The operands of a node over a stretch of keys on which each is a single run.
 struct Stretch {
   int64_t from = 0;
   int64_t until = 0;
@@ -34,7 +34,7 @@ struct Stretch {
     return std::all_of(in.begin(), in.begin() + static_cast<int64_t>(count),
                        [](const KeyRun& run) { return run.slope == 0.0; });
   }
-  /// Return whether all values are whole numbers that any type of positions holds.
+  /// Return whether all values are integers that every type of positions can represent.
   bool whole() const {
     return std::all_of(in.begin(), in.begin() + static_cast<int64_t>(count), [&](auto& run) {
       return is_whole(run.value) && is_whole(run.slope) && is_whole(run.at(until));
@@ -44,12 +44,12 @@ struct Stretch {
 
 class Combiner {
  public:
-  /// `quotient`: the quotient to which the operator applies instead of its input; or null.
+  /// `quotient`: the quotient that replaces the operator's input, or null.
   Combiner(const PositionOp& op, DType made, bool either, const PositionQuotient* quotient,
            KeyRuns* out)
       : op_(op), made_(made), either_(either), quotient_(quotient), out_(out) {}
 
-  /// Append the node's results on a stretch; return how many numbers were computed.
+  /// Append the node's results on a stretch. Return the number of values computed.
   int64_t add(const Stretch& s) {
     if (s.flat()) {
       append_run(out_, {s.from, at(s, s.from), 0});
@@ -113,7 +113,7 @@ class Combiner {
     append_run(out_, {from, run.at(from), run.slope});
   }
 
-  /// Append the result of the operator if it maps lines to lines; else return false.
+  /// Append the result if the operator maps lines to lines; else return false.
   bool lines(const Stretch& s) {
     if (op_.is(Form::kMoved)) {
       append(s.in[0], s.from);
@@ -141,7 +141,7 @@ class Combiner {
     return op_.is(Function::kMul) && a_slope * b_slope == 0.0 &&
            line(s, a * b, a_slope * b + b_slope * a);
   }
-  /// Append a line, if all of its numbers are as small as its operands'.
+  /// Append a line if all of its values are integers in the range of the operands.
   bool line(const Stretch& s, double value, double slope) {
     const KeyRun run{s.from, value, slope};
     if (!is_whole(value) || !is_whole(run.at(s.until))) return false;
@@ -149,8 +149,8 @@ class Combiner {
     return true;
   }
 
-  /// Return whether the operator maps a line of whole numbers to stairs: most keys have the value
-  /// of the previous key, and no value occurs again later.
+  /// Return whether the operator maps a line of integers to stairs: most keys have the value of the
+  /// previous key, and no value occurs again later.
   bool has_stairs(const Stretch& s) const {
     if (!s.whole()) return false;
     if (quotient_) return true;
@@ -159,17 +159,17 @@ class Combiner {
     return op_.divides() || op_.is(Function::kShiftRight);
   }
 
-  /// Append the runs of a line's quotient that is rounded to whole numbers. Return how many numbers
-  /// were computed; 0 if there are no such runs.
+  /// Append the runs of a line's quotient that is rounded to integers. Return the number of values
+  /// computed; 0 if the result has no such runs.
   int64_t stairs(const Stretch& s) {
     if (!has_stairs(s)) return 0;
     int64_t looked_at = 0;
-    int64_t length = 0;  // of the run before: most are as long
+    int64_t length = 0;  // length of the previous run: most runs have the same length
     for (int64_t from = s.from; from < s.until;) {
       const double value = at(s, from);
       const auto stays = [&](int64_t key) {
         looked_at += 1;
-        return at(s, key) == value;  // false if it is unknown
+        return at(s, key) == value;  // false if the value is unknown
       };
       int64_t low = from;
       int64_t high = s.until;
@@ -192,7 +192,8 @@ class Combiner {
     return looked_at + 1;
   }
 
-  /// Append the comparison of two lines: an order changes at most once, an equality at most twice.
+  /// Append the comparison of two lines: their order changes at most once, their equality at most
+  /// twice.
   bool compared(Function function, const Stretch& s) {
     const auto below = [&](int64_t key) { return s.in[0].at(key) < s.in[1].at(key); };
     switch (function) {
@@ -225,8 +226,8 @@ class Combiner {
     }
   }
 
-  /// Return the first key with another value than the first of the stretch; the value changes at
-  /// most once.
+  /// Return the first key whose value differs from the first value of the stretch; the value
+  /// changes at most once.
   template <class Value>
   static int64_t first_change(const Stretch& s, const Value& value) {
     int64_t low = s.from;
@@ -242,7 +243,7 @@ class Combiner {
 
   const PositionOp& op_;
   DType made_;
-  bool either_;  ///< a choice whose untaken branch may be unknown
+  bool either_;  ///< a selection whose other branch may be unknown
   const PositionQuotient* quotient_;
   KeyRuns* out_;
 };

@@ -12,8 +12,8 @@ int axis_of_input(const std::vector<AxisTrack>& tracks, size_t input, int output
   return -2;
 }
 
-/// Return whether all frames of a wire lie on axes that are followed. A node that drops another
-/// axis of frames, such as a sum of positions, depends on the length of the stream.
+/// Return whether all frames of a wire are on axes that are tracked. A node that drops another axis
+/// of frames, such as a sum of positions, depends on the length of the stream.
 bool follows_frames(const Fact& fact, Square at, std::string_view symbol) {
   for (int axis = 0; axis < fact.rank(); ++axis) {
     if (!at.has(axis) && fact.dim(axis).mentions(symbol)) return false;
@@ -46,10 +46,11 @@ std::optional<std::vector<Square>> squares_of_inputs(const Graph& graph, const N
     const auto follow = [&](int axis, int* to) {
       if (axis < 0) return true;
       const int found = axis_of_input(tracks, i, axis);
-      // A table that is cut to the stream does not depend on the position itself.
+      // A table that is sliced to the length of the stream does not depend on the position
+      // otherwise.
       if (found == -2 && cuts && course.axis() == axis) return !facts[i].dim(axis).mentions(symbol);
       if (found == -2) return !facts[i].mentions(symbol);
-      // An axis that is repeated does not depend on the position.
+      // A broadcast axis does not depend on the position.
       if (found >= 0 && facts[i].dim(found).mentions(symbol)) *to = found;
       return true;
     };

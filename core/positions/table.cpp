@@ -33,7 +33,7 @@ std::optional<PositionTable> PositionTable::of(const Graph& graph, const Node& s
   const TensorPtr constant = constant_of(*node->op);
   if (!constant || constant->volume() > kMostOfTable) return std::nullopt;
   const Tensor& all = *constant;
-  // An axis that no slice cuts does not belong to the stream, though its extent may be 1.
+  // An axis that no slice cuts does not depend on the stream, though its extent may be 1.
   const auto extent = [&](int axis) { return all.shape()[static_cast<size_t>(axis)]; };
   const int64_t all_rows = table.by_row_ ? extent(at.row) : 1;
   const int64_t all_columns = table.by_column_ ? extent(at.column) : 1;

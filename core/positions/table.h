@@ -8,25 +8,25 @@
 
 namespace rill {
 
-/// A mask from a constant table, sliced to the length of the stream: one number for each query and
-/// key. Its period continues after the last row. If only the places of minus infinity are periodic,
-/// the finite numbers are unknown.
+/// A mask from a constant table that is sliced to the length of the stream: one number per query
+/// and key. Its period continues past the last row. If only the positions of minus infinity are
+/// periodic, the finite numbers are unknown.
 class PositionTable {
  public:
-  /// Return the table that slices cut along rows and columns; nothing if it varies along other axes
-  /// or is not periodic.
+  /// Return the table that slices cut along rows and columns. Nothing if it varies along other
+  /// axes, or is not periodic.
   static std::optional<PositionTable> of(const Graph& graph, const Node& slice, Square at);
 
-  /// Return the number of a query and key; NaN if it is unknown.
+  /// Return the number for a query and a key; NaN if it is unknown.
   double value(int64_t query, int64_t key) const;
-  /// Return whether floats hold its numbers, and sums of them, exactly.
+  /// Return whether floats represent the numbers, and sums of them, exactly.
   bool exact() const { return exact_; }
-  /// Return the period in positions; after each, values are larger by `growth()`.
+  /// Return the period in positions; per period, the values grow by `growth()`.
   int64_t period() const { return period_; }
   double growth() const { return growth_; }
   /// Return a bound on the first values of a table of one position.
   double start() const { return start_; }
-  /// Return the distance of query and key beyond which the values on either side are constant.
+  /// Return the distance between query and key beyond which the values on either side are constant.
   int64_t reach() const { return reach_; }
 
  private:

@@ -6,8 +6,8 @@ namespace rill {
 
 int64_t share_of(int64_t part, int64_t frames, int64_t unit) {
   if (const auto product = checked_mul(part, frames)) return *product / unit;
-  // Long division, by the bits of `frames`: the remainder stays below `unit`, so that its double,
-  // and its sum with `part`, fit.
+  // Long division, by the bits of `frames`: the remainder stays below `unit`, so that twice the
+  // remainder, and its sum with `part`, fit.
   const auto whole = static_cast<uint64_t>(unit);
   uint64_t times = 0;
   uint64_t left = 0;

@@ -8,11 +8,11 @@
 
 namespace rill {
 
-/// Return floor(`part` * `frames` / `unit`), exact even if the product exceeds 64 bits. `part` lies
+/// Return floor(`part` * `frames` / `unit`), exact even if the product exceeds 64 bits. `part` is
 /// in [0, unit); `frames` is not negative.
 int64_t share_of(int64_t part, int64_t frames, int64_t unit) RILL_NONBLOCKING;
 
-/// Larger than any stream position; adding a plan's delays and pulses does not overflow.
+/// More than any stream position; adding a plan's delays and pulses does not overflow.
 inline constexpr int64_t kBeyondStreams = INT64_MAX - (int64_t{1} << 44);
 
 /// Return `whole` * `by` + `more`, clamped to `kBeyondStreams`. The arguments are not negative.
@@ -23,8 +23,8 @@ inline int64_t bounded_position(int64_t whole, int64_t by, int64_t more) RILL_NO
   return wraps ? kBeyondStreams : std::min(out, kBeyondStreams);
 }
 
-/// Return `count` * `by` / `unit`, rounded down: exact like `share_of`, clamped to
-/// `kBeyondStreams`. The arguments are not negative.
+/// Return floor(`count` * `by` / `unit`), exact like `share_of`, and clamped to `kBeyondStreams`.
+/// The arguments are not negative.
 inline int64_t scaled(int64_t count, int64_t by, int64_t unit) RILL_NONBLOCKING {
   const int64_t part = count % unit;
   return bounded_position(count / unit, by, part == 0 ? 0 : share_of(part, by, unit));
@@ -38,8 +38,8 @@ inline std::optional<int64_t> scaled_whole(int64_t count, int64_t by,
 }
 
 /// The position of a stream: the number of this pulse, and the end of the stream once known. A
-/// session may continue a stream from a session with another pulse; its first pulse may then begin
-/// at a frame that is not a multiple of its pulse.
+/// session may continue a stream of a session with another pulse; its first pulse may then begin at
+/// a frame that is not a multiple of its pulse.
 struct StreamClock {
   int64_t tick = 0;   ///< steps since `start`
   int64_t end = -1;   ///< the value of the stream symbol, -1 while unknown

@@ -13,7 +13,7 @@ struct CopyArgs {
 
 RILL_STEP_FIELDS(CopyArgs, from, to, units)
 
-/// Copy a share; the units are the slices along the outermost axis.
+/// Copy a share; the units are slices of the outermost axis.
 void run_copy(const CopyArgs& args, const Frame& frame,
               const Share& share) noexcept RILL_NONBLOCKING;
 void touch_copy(const CopyArgs& args, StepTouches& touches);

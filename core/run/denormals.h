@@ -29,8 +29,8 @@ inline void set_float_mode(FloatMode mode) noexcept RILL_NONBLOCKING {
 }
 #elif defined(__arm__) && defined(__ARM_FP)
 using FloatMode = uint32_t;
-// As above, for 32-bit processors. On Armv8.1-M this register also holds the vector size of loops:
-// 4 means none, and any other value makes a loop fault.
+// As above, for 32-bit CPUs. On Armv8.1-M, this register also holds the vector size of loops: 4
+// means none, and with any other value a loop faults.
 #ifdef __ARM_ARCH_8M_MAIN__
 inline constexpr FloatMode kStepMode = uint32_t{1} << 24 | uint32_t{4} << 16;
 #else
@@ -51,7 +51,7 @@ inline FloatMode float_mode() noexcept RILL_NONBLOCKING { return 0; }
 inline void set_float_mode(FloatMode) noexcept RILL_NONBLOCKING {}
 #endif
 
-/// Sets a mode for the thread, and restores the previous mode when destroyed.
+/// Sets a mode for the thread, and restores the previous mode when it is destroyed.
 class WithFloatMode {
  public:
   explicit WithFloatMode(FloatMode mode) noexcept RILL_NONBLOCKING : saved_(float_mode()) {
@@ -65,7 +65,8 @@ class WithFloatMode {
   FloatMode saved_;
 };
 
-/// Flushes denormals to zero and rounds to nearest, and restores the thread's mode when destroyed.
+/// Flushes denormals to zero and rounds to nearest; restores the thread's mode when it is
+/// destroyed.
 class FlushDenormals : public WithFloatMode {
  public:
   FlushDenormals() noexcept RILL_NONBLOCKING : WithFloatMode(kStepMode) {}

@@ -12,7 +12,7 @@ using Do = Extent::Do;
 
 bool is_leaf(Do what) { return what == Do::kNumber || what == Do::kSymbol; }
 
-/// Apply an operation to two numbers; return false if the result does not exist.
+/// Apply an operation to two numbers; return false if the result is undefined.
 bool join(Do what, int64_t b, int64_t* a) {
   switch (what) {
     case Do::kAdd:
@@ -73,7 +73,7 @@ bool Extent::sound() const {
     if (is_leaf(part.what)) {
       if (++count > kMostWaiting) return false;
     } else if (part.what == Do::kDiv) {
-      // INT64_MIN / -1 overflows.
+      // A divisor below 1 is refused: INT64_MIN / -1 would overflow.
       if (count < 1 || part.number < 1) return false;
     } else if (--count < 1) {
       return false;

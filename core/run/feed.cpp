@@ -46,7 +46,7 @@ int counting_input(const Plan& plan) {
 
 namespace {
 
-/// Zeros from a frame to the end of a row-major view.
+/// Clear a row-major view from a frame to its end.
 void clear_from(const View& view, int axis, int64_t first) {
   const int64_t row = view.step(axis) * dtype_size(view.dtype);
   const int64_t frames = view.extent(axis);
@@ -64,7 +64,7 @@ int64_t aligned(int64_t bytes) {
 
 bool streams(const PlanIo& io) { return io.stream.axis >= 0 && io.stream.pulse > 0; }
 
-/// Return the frames per step of the input that counts the stream symbol; 0 if none streams.
+/// Return the frames per step of the input that counts the stream symbol; 0 if no input streams.
 int64_t pulse_of(const Plan& plan) {
   const int input = counting_input(plan);
   return input < 0 ? 0 : plan.inputs[static_cast<size_t>(input)].stream.pulse;
@@ -78,9 +78,9 @@ int64_t frame_bytes(const PlanIo& io) {
   return bytes;
 }
 
-/// Return the frames that the queue of an output must hold; nothing if they overflow.
+/// Return the frames that the queue of an output must hold; nothing on overflow.
 std::optional<int64_t> capacity_of(const PlanIo& io, int64_t steps) {
-  // Each full pulse steps at once; the last one may wait in the input.
+  // Each full pulse is stepped at once; the last pulse may wait in the input.
   const auto most = checked_mul(steps, io.stream.pulse);
   return most ? checked_add(*most, io.stream.early) : std::nullopt;
 }
@@ -203,7 +203,7 @@ void PlacedFeed::refill(size_t input) noexcept {
   }
 }
 
-/// Move the last step's frames into the queue, as far as they fit.
+/// Move frames of the last step into the queue, as many as fit.
 void PlacedFeed::settle(size_t output) noexcept {
   Out& out = kept_.outs[output];
   const int64_t count = put(&out, session_->output(output), out.first, out.rest);
@@ -215,7 +215,7 @@ void PlacedFeed::run_step() noexcept {
   for (size_t i = 0; i < kept_.ins.size(); ++i) {
     In& in = kept_.ins[i];
     if (in.axis < 0) continue;
-    // Values past the end do not matter; zeros keep indices in range.
+    // Values past the end do not matter, but indices must be in range, as zeros are.
     const View buffer = session_->input(i);
     if (in.filled < buffer.extent(in.axis)) clear_from(buffer, in.axis, in.filled);
     in.filled = 0;
@@ -230,8 +230,8 @@ void PlacedFeed::run_step() noexcept {
   }
 }
 
-/// Return whether the stream is known to continue beyond this pulse. `coming`: frames of `input`
-/// that will follow the ones it has.
+/// Return whether the stream is known to continue beyond this pulse. `coming`: the frames of
+/// `input` that will follow those already pushed.
 bool PlacedFeed::continues(size_t input, int64_t coming) const {
   const int64_t pulse = session_->plan().stream_pulse;
   const int64_t end = session_->position(pulse) + pulse;
@@ -243,7 +243,7 @@ bool PlacedFeed::continues(size_t input, int64_t coming) const {
   return false;
 }
 
-/// Run a step if possible. `coming`: frames of `input` that will follow the ones it has.
+/// Run a step if possible. `coming`: the frames of `input` that will follow those already pushed.
 bool PlacedFeed::advance(size_t input, int64_t coming) noexcept {
   for (size_t i = 0; i < kept_.outs.size(); ++i) {
     settle(i);
@@ -281,7 +281,7 @@ int64_t PlacedFeed::push(size_t input, const View& frames) noexcept {
       }
       in.filled += count;
     }
-    // Loaded frames come first, then frames that wait for other inputs.
+    // Frames of a loaded state come first, then frames that wait for other inputs.
     if (count == 0 && !moved) count = put(&in, frames, taken, given - taken);
     taken += count;
     moved |= count > 0;
@@ -289,7 +289,7 @@ int64_t PlacedFeed::push(size_t input, const View& frames) noexcept {
   return taken;
 }
 
-/// Copy queued frames to `into`, starting at its frame `at`; return their number.
+/// Copy queued frames to `into` from its frame `at`. Return their number.
 int64_t PlacedFeed::take_queued(size_t output, const View& into, int64_t at) noexcept {
   Out& out = kept_.outs[output];
   const int64_t fitting = std::min(into.extent(out.axis) - at, available(output));
@@ -328,7 +328,7 @@ int64_t PlacedFeed::pulled(size_t output) const {
 
 void PlacedFeed::drop_after_end(size_t output) noexcept {
   Out& out = kept_.outs[output];
-  // Frames that were held until the end was known lie beyond it, so drop them.
+  // Frames that were held until the end was known, and lie past it, are dropped.
   int64_t extra = frames_until_now(output) - given(output);
   for (int64_t* held : {&out.rest, &out.queued}) {
     const int64_t dropped = std::clamp<int64_t>(extra, 0, *held);
@@ -454,7 +454,7 @@ void PlacedFeed::reset() noexcept {
 
 namespace {
 
-/// Copy the bytes of a buffer to its new place.
+/// Copy the content of a buffer to its new address.
 void move_along(const View& from, const View& to) {
   const auto bytes = static_cast<size_t>(to.volume() * dtype_size(to.dtype));
   if (bytes > 0 && from.data != to.data) std::memmove(to.data, from.data, bytes);

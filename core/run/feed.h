@@ -11,63 +11,62 @@
 
 namespace rill {
 
-/// Accepts the frames of a stream in pieces of any size, and returns those of the whole run: it
-/// hides pulse, delay and tail. It steps the session as soon as every streaming input has a pulse
-/// and the output queues have capacity. If outputs may end before inputs, the model must know the
-/// end together with the last frames (`Plan::late_end` is false): a full pulse then waits for the
-/// next frame, or for `finish`.
+/// Accepts the frames of a stream in pieces of any size, and returns those of the whole run: hides
+/// pulse, delay and tail. Steps the session as soon as every streaming input has a pulse and the
+/// output queues have capacity. If outputs may end before inputs, the model must know the end
+/// together with the last frames (`Plan::late_end` is false). A full pulse then waits for the next
+/// frame, or for `finish`.
 /// Thread: one at a time. Real-time: push, pull, finish and reset.
 class PlacedFeed {
  public:
   /// Return the bytes that `place` needs, at an address that is a multiple of `kSessionAlignment`.
-  /// Nothing if the plan does not stream, or if the size overflows. `max_push`: the number of
-  /// frames of the first streaming input that `push` must accept without a pull, if the other
-  /// inputs keep pace.
+  /// Nothing if the plan does not stream, or if the size overflows. `max_push`: how many frames of
+  /// the first streaming input `push` must accept without a pull, if the other inputs keep pace.
   static std::optional<int64_t> bytes_for(const Plan& plan, int64_t max_push) RILL_NONBLOCKING;
   /// Make a feed at the start of aligned memory of `bytes_for(plan, max_push)` bytes. The memory
-  /// and the session must outlive it.
+  /// and the session must outlive the feed.
   static PlacedFeed* place(PlacedSession* session, int64_t max_push,
                            void* memory) noexcept RILL_NONBLOCKING;
-  /// Free the frames that a loaded state left on the heap. The feed takes no further call.
+  /// Free the frames that a loaded state left on the heap. The feed must not be used afterwards.
   void end() noexcept;
   PlacedFeed(const PlacedFeed&) = delete;
   PlacedFeed& operator=(const PlacedFeed&) = delete;
 
-  /// Accept frames of a streaming input; its streaming axis may have any extent. Return the number
+  /// Accept frames of a streaming input; the streaming axis may have any extent. Return the number
   /// of accepted frames: fewer than given if outputs must be pulled, or other inputs pushed, first.
-  /// Surplus frames of an input declared longer than the others are queued.
+  /// Surplus frames of an input that is declared longer than the others are queued.
   int64_t push(size_t input, const View& frames) noexcept RILL_NONBLOCKING;
   /// Copy frames of a streaming output, at most the extent of `into`. Return their number.
   int64_t pull(size_t output, const View& into) noexcept RILL_NONBLOCKING;
   /// Announce that all frames have been pushed; then `pull` returns the tail.
   /// Errors: kShape if the input lengths match no common end, or the model has no output for that
-  /// length; kState if the last frames were already stepped, and that step had to know the end;
-  /// kUnsupported if the length of an output is unknown. After an error nothing has changed.
+  /// length; kState if the last frames were already stepped by a step that had to know the end;
+  /// kUnsupported if the length of an output is unknown. After an error, nothing has changed.
   Refusal finish() RILL_NONBLOCKING;
   bool finished() const { return session_->end_announced(); }
 
-  /// Return whether no frames are queued, so that the session may also be stepped directly.
+  /// Return whether no frames are queued. Only then may the session also be stepped directly.
   bool idle() const RILL_NONBLOCKING;
   int64_t pushed(size_t input) const RILL_NONBLOCKING;
-  /// Return an input that has fewer frames than the known end requires; -1 if there is none.
+  /// Return an input that has fewer frames than the announced end requires; -1 if there is none.
   int lacking() const RILL_NONBLOCKING;
   /// Return how many more frames of an input the model allows.
   int64_t room(size_t input) const RILL_NONBLOCKING;
-  /// Return how many frames of an output were pulled since the stream began, here or in the session
-  /// whose saved state was loaded.
+  /// Return how many frames of an output were pulled since the start of the stream, here or in the
+  /// session whose saved state was loaded.
   int64_t pulled(size_t output) const RILL_NONBLOCKING;
-  /// Bind a buffer of the session. Queued frames and the values of static outputs move along.
+  /// Bind a buffer of the session. Queued frames and the values of static outputs are moved to it.
   void bind_input(size_t input, void* data) noexcept RILL_NONBLOCKING;
   void bind_output(size_t output, void* data) noexcept RILL_NONBLOCKING;
   void reset() noexcept RILL_NONBLOCKING;
-  /// Copy the state of another feed of the same plan, after the session has copied the other's
-  /// session.
+  /// Copy the state of another feed of the same plan, after the session has copied the state of the
+  /// other feed's session.
   void copy(const PlacedFeed& other);
 
  protected:
   friend class SavedState;
 
-  /// Consecutive frames, consumed from the start.
+  /// Consecutive frames that are consumed from the start.
   struct Rows {
     List<std::byte> bytes;
     int64_t count = 0;
@@ -76,31 +75,32 @@ class PlacedFeed {
     std::byte* next(int64_t frame_bytes) { return bytes.data() + taken * frame_bytes; }
     const std::byte* next(int64_t frame_bytes) const { return bytes.data() + taken * frame_bytes; }
   };
-  /// Queued frames of an input or output, in addition to those in the session's buffer: a ring.
+  /// Queued frames of an input or output, in addition to those in the session's buffer. The queue
+  /// is a ring.
   struct Waiting {
     int axis = -1;
     int64_t frame_bytes = 0;
-    int64_t queue = 0;     ///< offset of its queue, in bytes
-    int64_t capacity = 0;  ///< frames
+    int64_t queue = 0;     ///< byte offset of the queue
+    int64_t capacity = 0;  ///< in frames
     int64_t head = 0;
     int64_t queued = 0;
-    Rows early;  ///< frames of a state that was loaded, before the others
+    Rows early;  ///< frames of a loaded state, before the others
   };
   struct In : Waiting {
     int64_t filled = 0;  ///< frames in the session's buffer
     int64_t left() const { return early.left() + queued; }
   };
   struct Out : Waiting {
-    int64_t first = 0;  ///< in the session's buffer
+    int64_t first = 0;  ///< the first unread frame in the session's buffer
     int64_t rest = 0;
   };
-  /// The complete state of a feed: a copy copies this and nothing else.
+  /// The complete state of a feed: copying a feed copies this and nothing else.
   struct Kept {
     std::span<In> ins;
     std::span<Out> outs;
     std::span<std::byte> queues;
   };
-  /// The offsets of the kept parts in the memory of a feed, in bytes.
+  /// The byte offsets of the parts of the state in the memory of a feed.
   struct Offsets {
     int64_t outs = 0;
     int64_t queues = 0;
@@ -110,7 +110,7 @@ class PlacedFeed {
 
   explicit PlacedFeed(PlacedSession* session) : session_(session) {}
   ~PlacedFeed() = default;
-  /// Lay out the kept state in memory.
+  /// Lay out the state in memory.
   void begin(int64_t max_push, std::byte* memory) noexcept RILL_NONBLOCKING;
 
  private:
@@ -120,23 +120,24 @@ class PlacedFeed {
   void refill(size_t input) noexcept RILL_NONBLOCKING;
   void settle(size_t output) noexcept RILL_NONBLOCKING;
   int64_t take_queued(size_t output, const View& into, int64_t at) noexcept RILL_NONBLOCKING;
-  /// Return the frames that steps have output so far, assuming that the stream continues.
+  /// Return the frames of an output that steps have computed so far, assuming that the stream
+  /// continues.
   int64_t frames_until_now(size_t output) const RILL_NONBLOCKING;
   std::byte* queue(const Waiting& of) RILL_NONBLOCKING { return kept_.queues.data() + of.queue; }
-  /// Queue frames of a view, starting at `first`, as many as fit.
+  /// Queue frames of a view from `first`, as many as fit.
   int64_t put(Waiting* to, const View& from, int64_t first,
               int64_t count) noexcept RILL_NONBLOCKING;
   /// Move the first queued frames into a view at `at`, as many as are contiguous in memory.
   int64_t take(Waiting* from, const View& into, int64_t at,
                int64_t count) noexcept RILL_NONBLOCKING;
-  /// Return the frames that steps have output before the end.
+  /// Return the frames of an output that steps have computed, without those past the end.
   int64_t given(size_t output) const RILL_NONBLOCKING;
-  /// Return the frames that may be pulled; frames that may lie beyond the end are held.
+  /// Return the frames that may be pulled; frames that may lie past the end are held.
   int64_t available(size_t output) const RILL_NONBLOCKING;
   void drop_after_end(size_t output) noexcept RILL_NONBLOCKING;
-  /// Return the frames that were stepped or lie in the session's buffer.
+  /// Return the frames that were stepped or are in the session's buffer.
   int64_t seen(size_t input) const RILL_NONBLOCKING;
-  /// Return the length of an input if the symbol is `end`; nothing on overflow.
+  /// Return the length of an input if the symbol has the value `end`; nothing on overflow.
   std::optional<int64_t> length_of(size_t input, int64_t end) const RILL_NONBLOCKING;
 
   PlacedSession* session_;
@@ -145,11 +146,12 @@ class PlacedFeed {
   Kept kept_;
 };
 
-/// Return the input whose frames count the stream symbol: each step has as many frames as symbol
-/// units, or a multiple. If no input does, return the first streaming one; -1 if none streams.
+/// Return the input whose frames count the stream symbol: per step it has as many frames as symbol
+/// units, or a multiple. If there is none, return the first streaming input; -1 if no input
+/// streams.
 int counting_input(const Plan& plan) RILL_NONBLOCKING;
 
-/// Return a view of `count` consecutive frames at `data`, each row-major and shaped as in `like`.
+/// Return a view of `count` consecutive frames at `data`, each row-major, with the shape of `like`.
 View frame_rows(const View& like, int axis, int64_t count, void* data) RILL_NONBLOCKING;
 /// Return the bytes of one frame.
 int64_t frame_bytes(const View& view, int axis) RILL_NONBLOCKING;

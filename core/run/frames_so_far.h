@@ -8,17 +8,17 @@
 
 namespace rill {
 
-/// More frames than any stream has; sums of some stay in range.
+/// More frames than any stream has; sums of a few such numbers stay in range.
 constexpr int64_t kEndless = INT64_MAX / 4;
 
-/// Return the number of frames, clamped to the valid range: a file may contain any number.
+/// Return the number of frames, clamped to the valid range, since a file may contain any number.
 inline int64_t frames_at(const Extent& length, const Frame& frame,
                          int64_t unknown) RILL_NONBLOCKING {
   return std::clamp(length.at(frame.symbol_value()).value_or(unknown), -kEndless, kEndless);
 }
 
-/// A count of frames that may mention the stream symbol. Until the end of the stream is known, it
-/// is the upper bound.
+/// A number of frames that may depend on the stream symbol. Until the end of the stream is known,
+/// its value is the upper bound.
 struct FramesSoFar {
   Extent length;
   int64_t most = kEndless;

@@ -5,12 +5,13 @@
 namespace rill {
 namespace {
 
-/// Read a whole number of a type of integers.
+/// Read an element of an integer type.
 int64_t integer_at(DType dtype, const std::byte* element) {
   int64_t number = 0;
   const auto bytes = static_cast<size_t>(dtype_size(dtype));
   std::memcpy(&number, element, bytes);
-  if (!is_signed_int(dtype)) return number;  // 2^63 and above become negative: no axis is that long
+  if (!is_signed_int(dtype)) return number;  // 2^63 and above become negative, which is out of
+                                             // range as well: no axis is that long
   const auto unused = static_cast<int>(64 - 8 * bytes);
   return static_cast<int64_t>(static_cast<uint64_t>(number) << unused) >> unused;
 }

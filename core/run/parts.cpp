@@ -11,7 +11,7 @@ struct Parted {
   const Step& step;
   const Frame& frame;
   int64_t parts;
-  FloatMode mode;  ///< of the thread whose step it is
+  FloatMode mode;  ///< the float mode of the calling thread
 };
 
 Share share_of(const Parted& all, int64_t part) {
@@ -26,7 +26,7 @@ Share share_of(const Parted& all, int64_t part) {
 
 void run_part(void* argument, uint32_t part) {
   const Parted& all = *static_cast<const Parted*>(argument);
-  if (part >= all.parts) return;  // the caller's pool may pass any part
+  if (part >= all.parts) return;  // the caller's pool may pass any number
   const WithFloatMode mode(all.mode);
   all.step.kind->run_share(all.step.args, all.frame, share_of(all, part));
 }

@@ -22,14 +22,14 @@ using plan_file::Header;
 using plan_file::kAlign;
 using plan_file::TargetEntry;
 
-/// Memory that is allotted in order, first byte first. Once it runs out, requests are only counted.
+/// Memory that is allocated sequentially. Once it is used up, requests are only counted.
 class Memory {
  public:
   explicit Memory(std::span<std::byte> all) : all_(all), stores_(!all.empty()) {}
 
   bool stores() const { return stores_; }
   int64_t used() const { return used_; }
-  /// The file has at least one byte per item that takes memory, so the count cannot overflow.
+  /// Every item that takes memory has at least one byte in the file, so the count cannot overflow.
   void* take(Checked bytes, size_t alignment) {
     const auto unit = static_cast<int64_t>(alignment);
     used_ = checked(used_ + unit - 1).at_most(kMostMemoryBytes) / unit * unit;
@@ -61,14 +61,14 @@ class Memory {
   int64_t used_ = 0;
 };
 
-/// Reads a plan out of a record, field by field.
+/// Reads a plan from a record, field by field.
 class PlanReader final : public StepFields {
  public:
   PlanReader(std::span<const std::byte> record, std::span<const std::byte> constants,
              const Runner& runner, Memory* to)
       : StepFields(false), from_(record), constants_(constants), runner_(runner), to_(*to) {}
 
-  /// `notes`: the names of nodes; empty if they are not needed.
+  /// `notes`: the record with the names of nodes; empty if they are not needed.
   Refusal read(std::span<const std::byte> notes, Plan* plan) {
     kind_names_ = skip_names();
     kernel_names_ = skip_names();
@@ -97,7 +97,7 @@ class PlanReader final : public StepFields {
     return refused_;
   }
 
-  // The members that plan_records.h asks for.
+  // The members that plan_records.h requires.
   template <class T>
   void number(const char* name, T& value, PlanRange range) {
     read_number(from_, name, value, range);
@@ -127,7 +127,7 @@ class PlanReader final : public StepFields {
     if (is_constant) {
       buffer.data = std::shared_ptr<const void>(std::shared_ptr<const void>(), bytes.data());
     } else {
-      // No step writes to it.
+      // The cast is safe: no step writes to it.
       buffer.initial = List<std::byte>::at(const_cast<std::byte*>(bytes.data()), bytes.size());
     }
   }
@@ -135,7 +135,7 @@ class PlanReader final : public StepFields {
     if (!holds) from_.fail(why, name);
   }
   int64_t count(size_t) { return from_.count(); }
-  /// Elements are read even if there is no memory to store them.
+  /// Elements are read even if there is no memory for them.
   template <class Each, class... T>
   void many(int64_t count, const Each& each, List<T>&... lists) {
     if constexpr ((std::is_same_v<T, PlanBuffer> || ...)) buffers_ = count;
@@ -188,7 +188,7 @@ class PlanReader final : public StepFields {
   void wrong(std::string_view) override { from_.fail("a number of a step does not fit its type"); }
 
  private:
-  // The arguments of every kind of step fit; long ones are lists, which are stored elsewhere.
+  // The arguments of every kind of step fit; long arguments are lists, which are stored elsewhere.
   static constexpr size_t kMostArgs = 8192;
 
   bool good() const { return refused_.ok() && from_.good(); }
@@ -244,7 +244,7 @@ class PlanReader final : public StepFields {
     lacks_named("kind of steps", name);
     return nullptr;
   }
-  /// Return the bytes of a constant; empty for -1, or if nothing is stored.
+  /// Return the bytes of a constant; empty for number -1, or if nothing is stored.
   std::span<const std::byte> constant(int64_t number) {
     if (number >= constant_count_)
       from_.fail("a buffer refers to a part that the file does not have");

@@ -12,17 +12,17 @@
 namespace rill {
 
 // The records of plan files (docs/plan-files.md): their numbers in order, each with its name and
-// its range. The writer and both readers use these functions. Readers refuse a number outside of
-// its range, so that sums of a few numbers stay in range; products are `Checked`.
+// range. The writer and both readers use these functions. Readers refuse a number out of its range,
+// so that sums of a few numbers cannot overflow; products are `Checked`.
 //
 // A visitor `Fields` writes or reads a record. It has
-//   number(name, value, range), buffer(name, value) for the number of a buffer,
+//   number(name, value, range), buffer(name, value) for the index of a buffer,
 //   text(value), raw(value), extent(value),
-//   type(io), which gives the rank, content(buffer), the constant of a buffer,
-//   require(holds, why, name), count(size), which gives the number of elements, and
+//   type(io), which returns the rank, content(buffer), the constant of a buffer,
+//   require(holds, why, name), count(size), which returns the number of elements, and
 //   many(count, each, lists...), which calls `each` with element i of every list.
 
-/// The largest stride of an axis, in elements. The stride of an axis of one element is meaningless.
+/// The largest stride of an axis, in elements. The stride of a unit axis has no meaning.
 inline constexpr int64_t kMostPlanStride = int64_t{1} << 50;
 
 /// The ranges of numbers in records, ends included.
@@ -58,13 +58,13 @@ constexpr const PlanBounds& bounds_of(PlanRange range) {
   return kPlanBounds[static_cast<size_t>(range)];
 }
 
-/// Read a number of a record, within its range.
+/// Read a number of a record, and check its range.
 template <class From, class T>
 void read_number(From& from, const char* name, T& value, PlanRange range) {
   const PlanBounds& bounds = bounds_of(range);
   value = static_cast<T>(from.number(bounds.least, bounds.most, name));
 }
-/// Read the number of one of `count` buffers.
+/// Read the index of one of `count` buffers.
 template <class From>
 void read_buffer_index(From& from, const char* name, uint64_t count, uint32_t& value) {
   const uint64_t number = from.natural();
@@ -72,7 +72,7 @@ void read_buffer_index(From& from, const char* name, uint64_t count, uint32_t& v
   value = from.good() ? static_cast<uint32_t>(number) : 0;
 }
 
-/// Type and shape of a wire or tensor.
+/// The type and shape of a wire or tensor.
 struct ReadType {
   DType dtype = DType::kF32;
   QParams q;
@@ -112,8 +112,8 @@ std::span<const std::byte> read_constant(From& from, std::span<const std::byte> 
   return constants.subspan(static_cast<size_t>(begin * kAlign), static_cast<size_t>(bytes));
 }
 
-/// Read how many nodes a plan has. Nodes that only view others have no step, and their names are in
-/// the notes, which may be left out.
+/// Read the number of nodes of a plan. Nodes that only view others have no step; their names are in
+/// the notes, which may be omitted.
 template <class From>
 int64_t read_node_count(From& from, size_t notes_bytes) {
   constexpr uint64_t kMostWithoutNotes = 1U << 17U;
@@ -173,13 +173,13 @@ void state_fields(Fields& fields, State& state) {
   fields.number("frames per step of a state", state.pulse, PlanRange::kFrames);
 }
 
-/// A list, after the number of its elements.
+/// Visit a list, after the number of its elements.
 template <class Fields, class Each, class List>
 void list_fields(Fields& fields, const Each& each, List& list) {
   fields.many(fields.count(list.size()), each, list);
 }
 
-/// A plan between the tables to which its steps refer and its states and steps.
+/// Visit the part of a plan between the tables to which its steps refer and its states and steps.
 template <class Fields, class Plan>
 void plan_fields(Fields& fields, Plan& plan) {
   list_fields(fields, [&](auto& buffer) { buffer_fields(fields, buffer); }, plan.buffers);

@@ -9,8 +9,8 @@
 
 namespace rill::plan_file {
 
-/// Read an expression part by part, in linear time. `take` gets each part, and whether it has a
-/// value.
+/// Read an expression part by part, in linear time. `take` receives each part, and whether the
+/// expression has a value.
 template <class Take>
 void walk_extent(Record* from, const Take& take) {
   using Do = Extent::Do;

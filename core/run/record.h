@@ -7,14 +7,14 @@
 
 namespace rill {
 
-/// Reads untrusted records of plan files (docs/plan-files.md). After the first failure it returns
-/// zeros, and `good` is false. It does not use the heap.
+/// Reads untrusted records of plan files (docs/plan-files.md). After the first failure, it returns
+/// zeros, and `good` is false. Does not use the heap.
 class Record {
  public:
   explicit Record(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
   uint64_t natural() {
-    // Most numbers are small: an empty list, an axis of extent 1, a flag.
+    // Fast path: most numbers are small, such as an empty list, an extent of 1 or a flag.
     if (!bytes_.empty() && bytes_.front() < std::byte{0x80}) {
       const auto value = static_cast<uint64_t>(bytes_.front());
       bytes_ = bytes_.subspan(1);
@@ -31,7 +31,7 @@ class Record {
   double real();
   std::string_view text();
   uint64_t raw();
-  /// Read the number of records that follow, each at least one byte long.
+  /// Read the number of records that follow, which have at least one byte each.
   int64_t count(int64_t most = INT64_MAX);
 
   bool good() const { return why_ == nullptr; }
@@ -43,8 +43,7 @@ class Record {
     bytes_ = {};
   }
   const char* why() const { return why_; }
-  /// Return the field name of the invalid number; null if it has none, or the failure was another
-  /// one.
+  /// Return the name of the invalid field; null if it has no name, or if another failure occurred.
   const char* field() const { return field_; }
   size_t left() const { return bytes_.size(); }
 

@@ -15,8 +15,8 @@ int64_t aligned(int64_t bytes) {
   return (bytes + kSessionAlignment - 1) / kSessionAlignment * kSessionAlignment;
 }
 
-/// Return whether an expression that must not be negative is negative or undefined, as for
-/// mismatched extents.
+/// Return whether an expression that must be >= 0 is negative or undefined, as for mismatched
+/// extents.
 bool is_broken(const Extent& extent, int64_t frames) { return extent.at(frames).value_or(-1) < 0; }
 
 }  // namespace
@@ -34,7 +34,7 @@ PlacedSession* PlacedSession::place(const Plan& plan, void* memory) noexcept {
 void PlacedSession::begin(const Plan& plan, std::byte* block) noexcept {
   plan_ = &plan;
   block_ = block;
-  // Touch every page now, not in the first step.
+  // Touch every page here, so that the first step does not fault.
   std::memset(block, 0, static_cast<size_t>(SessionParts::bytes_for(plan)));
   parts_.lay_out(plan, block);
   base_ = reinterpret_cast<std::byte**>(at(parts_.of(PartUse::kAddresses)));
@@ -47,7 +47,7 @@ void PlacedSession::begin(const Plan& plan, std::byte* block) noexcept {
 }
 
 void PlacedSession::warm_up() noexcept {
-  // A plan without a stream has no deadline, and its one run may take seconds.
+  // A plan without a stream has no deadline, and a run may take seconds.
   if (plan_->stream_pulse == 0) return;
   step();
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
@@ -72,7 +72,7 @@ void PlacedSession::find_addresses() noexcept {
         base_[i] = arena + buffer.offset;
         break;
       case BufferKind::kConst:
-        // Steps read nothing from an empty buffer, whatever their offset in it.
+        // Steps read nothing from an empty buffer, at any offset.
         base_[i] = static_cast<std::byte*>(const_cast<void*>(buffer.data.get()));
         if (base_[i] == nullptr) base_[i] = arena;
         break;
@@ -183,7 +183,7 @@ Refusal PlacedSession::check_length(int64_t frames) {
   }
   if (plan_->stream_symbol.empty()) return {};
   // A stream without frames has no output, even if the model requires a frame, unless a whole run
-  // of no frames would have output.
+  // over no frames would have an output.
   const bool has_no_output = frames == 0 && !outputs_without_frames();
   size_t wrong = 0;
   while (wrong < plan_->asserted.size()) {
@@ -306,7 +306,7 @@ int64_t PlacedSession::steps_left() const noexcept {
   for (size_t i = 0; i < plan_->outputs.size(); ++i) {
     const PlanStream& stream = plan_->outputs[i].stream;
     if (stream.axis < 0 && plan_->stream_pulse > 0) {
-      // Only a step that knows the end computes the outputs that depend on it.
+      // Outputs that depend on the end are computed only by a step that knows the end.
       if (progress_.end_is_news) needed = std::max<int64_t>(needed, 1);
       const int64_t known =
           std::clamp<int64_t>(stream.length.at(symbol_value()).value_or(0), 0, kBeyondStreams);

@@ -6,7 +6,7 @@ namespace rill {
 namespace {
 
 constexpr int64_t kAlign = 64;
-constexpr size_t kSingle = 4;  ///< parts before those of inputs
+constexpr size_t kSingle = 4;  ///< number of parts before those of inputs
 
 int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 

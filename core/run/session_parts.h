@@ -8,7 +8,7 @@
 
 namespace rill {
 
-/// The purpose of a part of a session's memory, which decides how operations treat it.
+/// The purpose of a part of a session's memory. It decides how operations treat the part.
 ///
 ///              a step        a reset              a clone
 ///   kArena     scratch       unchanged            not copied
@@ -21,7 +21,7 @@ enum class PartUse : uint8_t {
   kArena,      ///< values that one step of the plan passes to another
   kAddresses,  ///< the address of each buffer of the plan
   kState,      ///< state of nodes
-  kPlaces,     ///< int64_t frames: where the window of each ring begins
+  kPlaces,     ///< per ring, the frame at which its window begins (int64_t)
   kInput,      ///< the session's own buffer of an input
   kOutput,     ///< the session's own buffer of an output
 };
@@ -29,28 +29,28 @@ enum class PartUse : uint8_t {
 /// A part of a session's memory block.
 struct SessionPart {
   PartUse use = PartUse::kArena;
-  size_t index = 0;  ///< of the input or output
+  size_t index = 0;  ///< index of the input or output
   int64_t offset = 0;
   int64_t bytes = 0;
 };
 
-/// The list of all parts of a session's memory. The block contains the list itself. Clone, reset
-/// and memory reports use it too.
+/// The list of all parts of a session's memory. The memory block contains the list itself, which
+/// cloning, reset and memory reports use.
 struct SessionParts {
   std::span<const SessionPart> all;
-  size_t inputs = 0;  ///< parts of inputs, which precede those of outputs
-  int64_t bytes = 0;  ///< of the block
+  size_t inputs = 0;  ///< number of parts of inputs; these precede the parts of outputs
+  int64_t bytes = 0;  ///< size of the block
 
   static int64_t bytes_for(const Plan& plan) RILL_NONBLOCKING;
   /// List the parts at the start of a block.
   void lay_out(const Plan& plan, std::byte* block) RILL_NONBLOCKING;
 
-  /// Return the part of that use, for input or output `index`. In constant time: a plan may have
-  /// 65 536 of each.
+  /// Return the part with this use, for input or output `index`. Takes constant time, since a plan
+  /// may have 65 536 inputs and outputs each.
   const SessionPart& of(PartUse use, size_t index = 0) const RILL_NONBLOCKING;
 };
 
-/// Return whether the part is state, so that a clone copies it.
+/// Return whether a clone copies the part.
 inline bool is_kept(PartUse use) RILL_NONBLOCKING {
   return use != PartUse::kArena && use != PartUse::kAddresses;
 }

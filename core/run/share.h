@@ -7,9 +7,9 @@
 
 namespace rill {
 
-/// Walk the share of a step whose units are slices inside `loops` loops, outermost first: call
-/// `body(index, first, count)` for each run of slices, with the index of every loop. `extent(loop)`
-/// returns the iterations of a loop.
+/// Walk the share of a step whose units are slices inside `loops` nested loops, outermost first.
+/// Call `body(index, first, count)` for each run of slices, with the index of every loop.
+/// `extent(loop)` returns the number of iterations of a loop.
 template <int kMost, class Extent, class Body>
 void walk_share(const Share& share, int loops, const Extent& extent, int64_t slices,
                 const Body& body) {

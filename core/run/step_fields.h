@@ -14,27 +14,27 @@
 
 namespace rill {
 
-// Argument types that only graphs have. A plan with them cannot be written to a file.
+// Argument types that need graphs. A plan with such arguments cannot be written to a file.
 class Dim;
 class Op;
 class Tensor;
 using OpPtr = std::shared_ptr<const Op>;
 using TensorPtr = std::shared_ptr<const Tensor>;
 
-/// A kernel of a list: its name, and whether it may run on this CPU.
+/// A kernel in a list: its name, and whether it may run on this CPU.
 struct KernelName {
   std::string_view name;
   bool runs = true;
 };
 
 /// Visits each argument of a step once, by name, and may change it. Generic operations on steps
-/// (print, compare, write to a file, read from one) are visitors of their arguments.
+/// (print, compare, write to a file, read from a file) are such visitors.
 /// The arguments of a step are an aggregate that `RILL_STEP_FIELDS` describes. Its members are
-/// numbers, places in memory, operands, kernels that a family lists, operators, and arrays, lists
+/// numbers, addresses, operands, kernels from the list of a family, operators, and arrays, lists
 /// and aggregates of these.
 class StepFields {
  public:
-  /// `wants_names`: whether the visitor needs names. Finding them takes longer than reading
+  /// `wants_names`: whether the visitor needs names; finding them takes longer than reading
   /// numbers.
   explicit StepFields(bool wants_names = true) : wants_names_(wants_names) {}
   virtual ~StepFields() = default;
@@ -49,29 +49,29 @@ class StepFields {
   virtual void field(std::string_view name, PlacedView& value) = 0;
   virtual void field(std::string_view name, OpPtr& value) = 0;
   virtual void field(std::string_view name, List<Step>& value) = 0;
-  /// Visit a kernel of a family, by its index; -1: none.
+  /// Visit a kernel of a family, by its index in `names`; -1: none.
   virtual void kernel(std::string_view name, std::span<const KernelName> names,
                       int64_t& index) = 0;
-  /// Visit an address that is set when the step runs, and null before.
+  /// Visit an address that is set when the step runs, and is null before.
   virtual void address(std::string_view name, bool is_null) = 0;
-  /// Begin the members or elements of `name`, which last until `end`. For a list, the visitor may
-  /// change `count`.
+  /// Begin the members or elements of `name`, which end at `end`. The visitor may change the
+  /// `count` of a list.
   virtual void begin(std::string_view name) = 0;
   virtual void begin_list(std::string_view name, int64_t& count) = 0;
   virtual void end() = 0;
   /// Report a member whose value is invalid for its type or operator.
   virtual void wrong(std::string_view name) { (void)name; }
-  /// Return whether list elements are stored. A visitor that only counts sees each element and
+  /// Return whether list elements are stored. A visitor that only counts visits each element and
   /// drops it.
   virtual bool stores() const { return true; }
-  /// Return memory for the elements of a list, which lives as long as the arguments; null: use the
+  /// Return memory for the elements of a list that lives as long as the arguments; null: use the
   /// heap.
   virtual void* memory(int64_t bytes, size_t alignment) {
     (void)bytes, (void)alignment;
     return nullptr;
   }
 
-  /// Show members; `names` separates their names by commas.
+  /// Visit members; `names` lists their names, separated by commas.
   template <class... T>
   [[gnu::cold]] void all(std::string_view names, T&... members) {
     (next(&names, plain(members)), ...);
@@ -88,7 +88,7 @@ class StepFields {
   /// Remove and return the first name, if there is one and the visitor needs names.
   std::string_view first_of(std::string_view* names) const;
 
-  /// Treat one-byte enumerators as bytes, so that they share one copy of the code.
+  /// Treat enumerators of one byte as bytes, so that they share one copy of the code.
   template <class T>
   static auto& plain(T& value) {
     if constexpr (std::is_enum_v<T>) {
@@ -99,8 +99,8 @@ class StepFields {
     }
   }
 
-  /// Visit a member or, without names, an element. The call passes only its address to stay small,
-  /// as there are about a thousand calls.
+  /// Visit a member or, without names, an element. Calls pass only the address, so that they stay
+  /// small: there are about a thousand.
   template <class T>
   [[gnu::noinline, gnu::cold]] void next(std::string_view* names, T& value) {
     const std::string_view name = first_of(names);
@@ -140,7 +140,7 @@ class StepFields {
     kernel(name, {names, all.count}, index);
     value = index < 0 ? nullptr : address_of(all[static_cast<size_t>(index)], value);
   }
-  /// Identify a kernel by its list entry, or by the function in the entry.
+  /// Identify a kernel by its list entry, or by the function in that entry.
   template <class Named, class T>
   static T address_of(const Named& entry, T) {
     if constexpr (std::is_convertible_v<const Named*, T>) {
@@ -207,8 +207,8 @@ class StepFields {
   }
 };
 
-/// Describe an aggregate by all of its members, in their order: the compiler rejects a list that
-/// lacks one. Place it after the aggregate, in the same namespace.
+/// Describe an aggregate by all of its members, in order; the compiler rejects a list that lacks
+/// one. Must follow the aggregate, in the same namespace.
 #define RILL_STEP_FIELDS(Type, ...)                       \
   inline void describe(StepFields& to_fields, Type& of) { \
     auto& [__VA_ARGS__] = of;                             \
@@ -261,8 +261,8 @@ constexpr void together_of(StepKind* kind) {
   }
 }
 
-/// Describe a kind of step: its function, the memory that it touches, its argument visitor, and its
-/// function for several streams.
+/// Describe a kind of step: its function, the memory that it accesses, its argument visitor, and
+/// its function for several streams.
 template <class Args, RunStep<Args> kRun, TouchStep<Args> kTouch = nullptr,
           RunTogether<Args> kTogether = nullptr>
 constexpr StepKindOf<Args> step_kind(const char* name) {
@@ -276,8 +276,8 @@ constexpr StepKindOf<Args> step_kind(const char* name) {
   return kind;
 }
 
-/// Describe a kind of step whose units may run in any order and at the same time: `kRun` runs a
-/// share. The result of a unit must not depend on its share.
+/// Describe a kind of step whose units may run in any order and concurrently: `kRun` runs a share.
+/// The result of a unit must not depend on its share.
 template <class Args, RunShare<Args> kRun, TouchStep<Args> kTouch = nullptr,
           RunTogether<Args> kTogether = nullptr>
 constexpr PartedStepKindOf<Args> step_kind(const char* name) {

@@ -12,13 +12,13 @@ namespace rill {
 /// The maximum number of sessions that one call of a step serves.
 inline constexpr size_t kMostTogether = 16;
 
-/// Return whether all streams have the same memory there, as for constants of their plan.
+/// Return whether all streams have the same memory at `ref`, as for constants of their plan.
 inline bool is_shared(const Ref& ref, std::span<const Frame> frames) {
   const auto* const first = frames[0].ptr<const std::byte>(ref);
   return all_of(frames, [&](const Frame& each) { return each.ptr<const std::byte>(ref) == first; });
 }
 
-/// Run a step for streams of its plan. The results equal those of `run_step` for each of them.
+/// Run a step for streams of one plan. The results are those of `run_step` for each stream.
 inline void run_step(const Step& step, std::span<const Frame> frames) noexcept RILL_NONBLOCKING {
   const bool alone = frames.size() < 2 || frames[0].pool != nullptr;
   const auto run_together = step.kind->run_together;
@@ -26,8 +26,8 @@ inline void run_step(const Step& step, std::span<const Frame> frames) noexcept R
   for (const Frame& frame : frames) run_step(step, frame);
 }
 
-/// Step sessions of a plan, layer by layer, so that they read weights once. `session(i)` returns
-/// session i of `count`, or null where it does not step.
+/// Step sessions of one plan, layer by layer, so that weights are read once. `session(i)` returns
+/// session i of `count`, or null if it does not step.
 /// Real-time: yes.
 template <class SessionAt>
 void step_together(const Plan& plan, size_t count, const SessionAt& session) {

@@ -7,7 +7,7 @@
 namespace rill {
 namespace {
 
-/// A larger offset lies outside of every buffer.
+/// A larger offset is outside every buffer.
 constexpr int64_t kFarthest = int64_t{1} << 50;
 
 }  // namespace
@@ -21,7 +21,7 @@ Region Region::over(Checked count, Checked stride) const noexcept {
   out.visits = (checked(visits) * std::max<int64_t>(1, *iterations)).at_most(INT64_MAX);
   out.empty |= *iterations == 0;
   if (out.empty) return out;
-  // Kernels also advance their pointers after the last iteration, without access.
+  // Kernels also advance their pointers after the last iteration, without an access.
   const auto reach = ((count - 1) * stride).value(-kFarthest, kFarthest);
   if (!reach || !(count * stride).within(-kFarthest, kFarthest)) {
     out.sane = false;
@@ -72,7 +72,7 @@ Region region(const PlacedView& operand) {
   Region out;
   out.ref = operand.ref;
   out.size = dtype_size(operand.dtype);
-  // Elements of 16 bytes are two of 8.
+  // Elements of 16 bytes are two numbers of 8 bytes.
   out.align = std::min<int64_t>(out.size, 8);
   for (int axis = 0; axis < operand.rank; ++axis) {
     out = out.over(operand.extent(axis), operand.step(axis));

@@ -18,22 +18,22 @@ struct Region {
   int64_t size = 1;     ///< bytes of an element
   int64_t first = 0;    ///< the lowest element, relative to `ref`
   int64_t last = 0;     ///< the highest one
-  int64_t visits = 1;   ///< how often an element is touched; the largest number where it overflows
-  bool empty = false;  ///< a loop has no iteration
-  bool sane = true;  ///< no count of iterations is negative, and no offset overflows
-  int64_t align = 1;    ///< bytes that the place of element 0 must be a multiple of
+  int64_t visits = 1;   ///< how often an element is accessed; INT64_MAX on overflow
+  bool empty = false;  ///< a loop has no iterations
+  bool sane = true;  ///< no number of iterations is negative, and no offset overflows
+  int64_t align = 1;    ///< required alignment of element 0, in bytes
 
-  /// Add a loop of `count` iterations, `stride` elements apart.
+  /// Add a loop of `count` iterations that are `stride` elements apart.
   Region over(Checked count, Checked stride = 1) const noexcept;
-  /// Shift the region by some elements.
+  /// Shift the region by a number of elements.
   Region at(Checked elements) const;
   /// Require a stricter alignment than that of an element.
   Region aligned(int64_t bytes) const;
-  /// Return the union with a region at the same place with elements of the same size.
+  /// Return the union with a region that has the same `ref` and element size.
   Region with(const Region& other) const;
 };
 
-/// Return the region of one element of type T at a place.
+/// Return the region of one element of type T at `ref`.
 template <class T>
 Region region(const Ref& ref) {
   Region out;
@@ -45,13 +45,13 @@ Region region(const Ref& ref) {
 /// Return the region of all elements of an operand.
 Region region(const PlacedView& operand);
 
-/// An upper limit of counts in step arguments; products of two stay in range.
+/// An upper limit of counts in step arguments; the product of two does not overflow.
 inline constexpr int64_t kMostCounted = int64_t{1} << 30;
 
-/// Receives the memory that a step with given arguments reads and writes, reported by its kind. The
-/// arguments may come from an untrusted file, so the kind also checks its assumptions with
+/// Receives the memory that a step with given arguments reads and writes, as its kind reports it.
+/// The arguments may come from an untrusted file, so the kind also checks its assumptions with
 /// `require`.
-/// Kernels may load up to 64 bytes beyond the last element that they read, without using them.
+/// Kernels may load up to 64 bytes past the last element that they read, without using them.
 class StepTouches {
  public:
   explicit StepTouches(const StepParts& parts) : parts_(parts) {}
@@ -70,35 +70,34 @@ class StepTouches {
   virtual void require(bool holds, const char* what) = 0;
   /// Return whether all requirements so far hold.
   virtual bool holds() const = 0;
-  /// A slot while the steps of a loop run: in each iteration it shows one chunk, starting at
-  /// `from`.
+  /// A slot while the steps of a loop run: in iteration i it shows chunk i, counted from `from`.
   struct Slot {
     Ref slot;
     Ref from;
     int64_t iterations = 0;
-    int64_t chunk_bytes = 0;  ///< from one chunk to the next
+    int64_t chunk_bytes = 0;  ///< bytes from one chunk to the next
   };
   /// Report that this step runs `steps` for `iterations` iterations, with the slots set, and reads
-  /// some operands meanwhile.
+  /// these operands meanwhile.
   virtual void runs(const List<Step>& steps, std::span<const Slot> slots, int64_t iterations,
                     std::span<const PlacedView> reads) = 0;
-  /// Return the bytes of a constant region, and report them as read. Null if the region is not
-  /// constant; then the requirements fail.
+  /// Return the bytes of a constant region, and report them as read. If the region is not constant,
+  /// return null; the requirements then fail.
   virtual const std::byte* contents(const Region& region) = 0;
-  /// Report the scratch bytes, aligned to 64, that each part needs.
+  /// Report the scratch bytes that each part needs, aligned to 64.
   virtual void scratch(int64_t bytes) = 0;
 
   /// Report how often the innermost operation of a step runs: the product of these counts. Steps
-  /// whose work exceeds the memory that they touch must report it, such as a matmul.
+  /// whose work exceeds the memory that they access, such as matmuls, must report it.
   void works(std::initializer_list<Checked> counts);
   virtual void work(int64_t operations) { (void)operations; }
 
-  /// Require that a number lies within bounds, ends included.
+  /// Require that a number is within bounds, ends included.
   void within(Checked value, int64_t least, int64_t most) {
     require(value.within(least, most), "a count that makes sense");
   }
 
-  /// Return the step's parts in the plan.
+  /// Return the step's parts according to the plan.
   const StepParts& parts() const { return parts_; }
   /// Report the units of work: `slices` inside loops with these iteration counts.
   void units(int64_t slices, std::span<const int64_t> iterations = {});
@@ -107,7 +106,7 @@ class StepTouches {
   /// Require that two operands have the same type and, except along axis `but`, the same shape. -1
   /// excepts no axis.
   void alike(const PlacedView& a, const PlacedView& b, int64_t but = -1);
-  /// Require that an operand has that axis.
+  /// Require that an operand has an axis `at`.
   void has_axis(const PlacedView& operand, int64_t at) {
     require(at >= 0 && at < operand.rank, "an axis of its operand");
   }

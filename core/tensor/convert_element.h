@@ -21,7 +21,8 @@ To convert(From value) {
     return To(static_cast<float>(value));
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     if (std::isnan(value)) return 0;
-    // Converting the limit to From may round it up, out of range. So compare with the power of 2.
+    // Converting the limit to From may round it up, out of range. So compare with the power of 2
+    // above it.
     constexpr From kTop = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
     if (value >= kTop) return std::numeric_limits<To>::max();
     if (value <= static_cast<From>(std::numeric_limits<To>::min())) {
@@ -77,7 +78,7 @@ class PairedRows {
       count *= a.shape[i];
     }
   }
-  /// Move to the next row; false after the last one.
+  /// Move to the next row; return false after the last one.
   [[gnu::noinline]] bool next() {
     for (int axis = outer_ - 1; axis >= 0; --axis) {
       const auto i = static_cast<size_t>(axis);
@@ -91,7 +92,7 @@ class PairedRows {
     return false;
   }
 
-  // Element i of a row lies at the offset + i * step, i < count.
+  // Element i of a row is at offset + i * step, for i < count.
   int64_t at_a = 0, at_b = 0;
   int64_t step_a = 0, step_b = 0;
   int64_t count = 1;

@@ -1,4 +1,4 @@
-// Casts by the rules of tract_core_cast: the table of the dialect's chapter on casts.
+// Casts by the rules of tract_core_cast: the table in the dialect's chapter on casts.
 
 #include <gtest/gtest.h>
 
@@ -100,11 +100,11 @@ TEST(Cast, NumbersToDimsKeepAllBits) {
   EXPECT_EQ(out->data<Dim>()[1], Dim(-5));
 }
 
-TEST(Cast, QuantisedStandForReals) {
+TEST(Cast, QuantisedNumbersConvertAsReals) {
   const QParams q{10, 0.5F};
   EXPECT_EQ((cast_of<float, uint8_t>(DType::kQU8, {0, 10, 13}, DType::kF32, q)),
             (std::vector<float>{-5, 0, 1.5F}));
-  // 0.25/0.5+10 = 10.5 and 0.75/0.5+10 = 11.5: to even.
+  // 0.25/0.5+10 = 10.5 and 0.75/0.5+10 = 11.5 round to even.
   EXPECT_EQ((cast_of<uint8_t, float>(DType::kF32, {0.25F, 0.75F, 1000, -1000}, DType::kQU8, {}, q)),
             (std::vector<uint8_t>{10, 12, 255, 0}));
 }

@@ -8,7 +8,7 @@
 namespace rill {
 namespace {
 
-// Entries contain their names: pointers would need relocation at every program start.
+// Entries contain their names, because pointers would need relocation at every program start.
 struct DTypeInfo {
   DType dtype;
   uint8_t size;
@@ -51,7 +51,8 @@ uint16_t f16_from_f32(float value) {
   if (magnitude > 0x7f800000U) return static_cast<uint16_t>(sign | 0x7e00U);
   if (magnitude >= 0x477ff000U) return static_cast<uint16_t>(sign | 0x7c00U);
   if (magnitude < 0x38800000U) {
-    // Below the smallest normal half: adding 0.5 aligns the mantissa, and the sum rounds to even.
+    // Below the smallest normal half: adding 0.5 aligns the mantissa, and the addition rounds to
+    // even.
     const float shifted = bit_cast<float>(magnitude) + 0.5F;
     return static_cast<uint16_t>(sign | (bit_cast<uint32_t>(shifted) - 0x3f000000U));
   }

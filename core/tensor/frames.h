@@ -4,7 +4,7 @@
 
 namespace rill {
 
-/// Return a part of a view along an axis: `count` frames, starting at `first`.
+/// Return `count` frames of a view along an axis, from frame `first`.
 View frames_of(const View& view, int axis, int64_t first, int64_t count) RILL_NONBLOCKING;
 
 }  // namespace rill

@@ -5,7 +5,7 @@
 namespace rill {
 namespace {
 
-TEST(Numbers, OfIntegersAreIntegers) {
+TEST(Numbers, OfIntegersOnlyAreI64) {
   const auto read = numbers_of_text("16000, -1,9223372036854775807");
   ASSERT_TRUE(read.ok());
   ASSERT_EQ(read->dtype(), DType::kI64);
@@ -14,7 +14,7 @@ TEST(Numbers, OfIntegersAreIntegers) {
   EXPECT_EQ(read->values<int64_t>()[2], INT64_MAX);
 }
 
-TEST(Numbers, OfWhichOneIsNotWholeAreFloats) {
+TEST(Numbers, WithOneFractionAreF64) {
   const auto read = numbers_of_text("1,0.5,-1e-3");
   ASSERT_TRUE(read.ok());
   ASSERT_EQ(read->dtype(), DType::kF64);
@@ -22,7 +22,7 @@ TEST(Numbers, OfWhichOneIsNotWholeAreFloats) {
   EXPECT_EQ(read->values<double>()[2], -1e-3);
 }
 
-TEST(Numbers, ThatAreNoneAreRefused) {
+TEST(Numbers, MalformedTextIsRefused) {
   for (const char* text : {"", "1,", ",1", "x", "1 2", "1;2", "0x10"}) {
     EXPECT_FALSE(numbers_of_text(text).ok()) << text;
   }

@@ -9,8 +9,8 @@
 namespace rill {
 namespace {
 
-/// Quantise a real number, rounded half to even and clamped. 8-bit types compute in f32, like
-/// PyTorch and tract: the mean of two neighbours lies half way and must round as it does there.
+/// Quantise a real number: round half to even, and clamp. 8-bit types compute in f32, like PyTorch
+/// and tract: the mean of two neighbours is half way, and must round as it does there.
 double quantise(double real, const View& to) {
   double low = -128;
   double high = 127;
@@ -30,7 +30,7 @@ double quantise(double real, const View& to) {
   return std::isnan(q) ? 0 : std::clamp(q, low, high);
 }
 
-/// Converts through the widest type of the source's kind, which holds all its values. This needs
+/// Cast through the widest type of the source's kind, which represents all its values. This needs
 /// two loops per type instead of one per pair of types.
 template <class Wide>
 void cast_through(const View& from, const View& to) {
@@ -55,8 +55,8 @@ void cast_through(const View& from, const View& to) {
   } while (rows.next());
 }
 
-/// Converts directly between integers of up to 32 bits (quantised numbers and accumulators), floats
-/// and bools (masks). Through the widest type, these conversions would dominate a model's time.
+/// Cast directly between integers of up to 32 bits (quantised numbers and accumulators), floats and
+/// bools (masks). Through the widest type, these casts would dominate a model's time.
 template <class From, class To>
 void cast_rows(const View& from, const View& to) RILL_NONBLOCKING {
   if (from.volume() == 0) return;
@@ -76,7 +76,7 @@ void cast_rows(const View& from, const View& to) RILL_NONBLOCKING {
 
 using CastRows = void (*)(const View& from, const View& to) RILL_NONBLOCKING;
 
-/// Return the direct conversion of such a pair of types; null for others.
+/// Return the direct cast for a pair of types; null if there is none.
 CastRows rows_between(DType from, DType to) {
   const bool narrows = from == DType::kF32;
   if (!narrows && to != DType::kF32) return nullptr;
@@ -94,7 +94,7 @@ CastRows rows_between(DType from, DType to) {
   }
 }
 
-/// Reads one element as its real number, or as the stored integer if `raw`.
+/// Read an element as a real number, or as the stored integer if `raw`.
 double real_at(const View& view, int64_t at, bool raw) {
   double value = 0;
   visit_type(view.dtype, [&](auto type) {

@@ -7,9 +7,8 @@
 
 namespace rill {
 
-/// Set the strides of a view, or of a placed one, to row-major order, and return its volume.
-/// Products that do not fit become 0: an empty tensor may have such extents, and nothing uses its
-/// strides.
+/// Set the strides of a view or placed view to row-major order, and return the volume. Products
+/// that overflow become 0: an empty tensor may have such extents, and nothing uses its strides.
 template <class V>
 int64_t lay_row_major(V* view) {
   int64_t stride = 1;

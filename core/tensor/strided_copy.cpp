@@ -6,13 +6,13 @@
 namespace rill {
 namespace {
 
-/// An element of the size of T, whatever type the caller gave it.
+/// An element with the size of T; the caller may have given it another type.
 template <class T>
 struct __attribute__((may_alias)) Element {
   T bits;
 };
 
-/// A copy without axes of extent 1 and with mergeable axes merged; strides in elements.
+/// A copy without unit axes, and with mergeable axes merged; strides in elements.
 struct Move {
   int rank = 0;
   int64_t extent[kCopyMaxRank];
@@ -111,8 +111,8 @@ void transpose_square(const void* src, int64_t src_step, void* dst, int64_t dst_
   for (int i = 0; i < 4; ++i) std::memcpy(to + i * dst_step * 4, &column[i], 16);
 }
 
-/// Transpose by blocks: reads run along the outer axis, writes along the inner one, and a block's
-/// cache lines on both sides stay in the first level.
+/// Transpose by blocks: reads run along the outer axis, writes along the inner axis. The cache
+/// lines of a block on both sides stay in L1.
 template <class T>
 void transpose(const T* src, int64_t src_inner, T* dst, int64_t dst_outer, int64_t outer,
                int64_t inner) {
@@ -143,7 +143,7 @@ void transpose(const T* src, int64_t src_inner, T* dst, int64_t dst_outer, int64
   }
 }
 
-/// Copy the two inner axes.
+/// Copy the two innermost axes.
 template <class Bits>
 void copy_plane(const Move& m, const std::byte* from, std::byte* to) RILL_NONBLOCKING {
   using T = Element<Bits>;
@@ -166,7 +166,7 @@ void copy_plane(const Move& m, const std::byte* from, std::byte* to) RILL_NONBLO
 
 using CopyPlane = void (*)(const Move&, const std::byte*, std::byte*) RILL_NONBLOCKING;
 
-/// Copy all planes; one copy of the code serves elements of any size.
+/// Copy all planes; elements of all sizes share this code.
 void copy_planes(const Move& m, int64_t size, CopyPlane copy, const std::byte* src,
                  std::byte* dst) {
   if (m.rank <= 2) return copy(m, src, dst);

@@ -10,7 +10,8 @@ constexpr int kCopyMaxRank = 8;
 
 /// Copy the elements of a strided array to another one: dst[i . dst_stride] = src[i . src_stride].
 /// Shapes: both [extent[0]..extent[rank - 1]], rank <= 8; any extent may be 0.
-/// Units: strides in elements; any sign in both, 0 in `src` to repeat. elem_size is 1, 2, 4 or 8.
+/// Units: strides in elements, with any sign in both; 0 in `src` repeats. elem_size is 1, 2, 4 or
+/// 8.
 /// The arrays must not overlap, except when one contiguous run moves within its own memory.
 /// Types: any, by size. Accuracy: the same bits. Real-time: yes.
 void copy_strided(int elem_size, int rank, const int64_t* extent, const void* src,

@@ -11,7 +11,7 @@
 namespace rill {
 namespace {
 
-/// Copy by the definition, one element after the other.
+/// Copy by the definition, element by element.
 template <class T>
 void naive_copy(int rank, const int64_t* extent, const T* src, const int64_t* src_stride, T* dst,
                 const int64_t* dst_stride) {
@@ -25,7 +25,7 @@ void naive_copy(int rank, const int64_t* extent, const T* src, const int64_t* sr
   }
 }
 
-/// Strides of one array: a random order of axes, gaps, axes that run backwards.
+/// Strides of one array: a random order of axes, with gaps and axes that run backwards.
 struct Layout {
   int64_t stride[kCopyMaxRank] = {};
   int64_t first = 0;  // offset of the element with index 0
@@ -73,7 +73,7 @@ void expect_copies(uint32_t seed) {
   ASSERT_EQ(got, want) << "seed " << seed << " elements of " << sizeof(T);
 }
 
-TEST(Copy, AnyStridesEqualACopyElementByElement) {
+TEST(Copy, EqualsACopyElementByElementForAnyStrides) {
   for (uint32_t seed = 0; seed < 500; ++seed) {
     expect_copies<uint8_t>(seed);
     expect_copies<uint16_t>(seed);

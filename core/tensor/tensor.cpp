@@ -138,8 +138,8 @@ Result<Tensor> Tensor::borrowed(DType dtype, BlockFormat format, std::vector<int
   t.shape_ = std::move(shape);
   t.volume_ = *count;
   t.bytes_ = *size;
-  // The cast is safe: only the sole owner of a tensor writes to it, and this tensor has another
-  // owner.
+  // The cast is safe: only the sole owner of a tensor's elements writes to them, and these have
+  // another owner.
   t.data_ = std::const_pointer_cast<void>(data);
   return t;
 }
@@ -241,7 +241,7 @@ std::string tensor_text(const Tensor& tensor, int64_t limit) {
         const auto value = element_as_double(tensor, i);
         if (!value.ok()) break;
         if (is_quantised(tensor.dtype())) {
-          // The stored number, and the real one that it stands for.
+          // The stored integer, and the real number in parentheses.
           const auto& [zero_point, scale] = tensor.qparams();
           out += str_cat("[", std::lround(*value / static_cast<double>(scale)) + zero_point, "](",
                          static_cast<float>(*value), ")");

@@ -18,17 +18,17 @@ namespace rill {
 
 inline constexpr int64_t kTensorAlignment = 64;
 
-/// A dense array of any rank up to 8, row-major, 64-byte aligned, with shared ownership of its
-/// elements: a copy is cheap and refers to the same elements.
+/// A dense array of rank up to 8, row-major and aligned to 64 bytes. Its elements have shared
+/// ownership: a copy is cheap and refers to the same elements.
 /// Types: all. Strings and dims are constructed objects.
 /// Thread: a const tensor may be read from any thread.
 class Tensor {
  public:
   Tensor() = default;
-  /// Allocate zeros (empty strings, dims of 0).
-  /// Errors: kShape if the rank is over 8 or the volume overflows, kNoMem.
+  /// Allocate zeros: for strings, empty strings; for dims, dims of 0.
+  /// Errors: kShape if the rank exceeds 8 or the volume overflows; kNoMem.
   static Result<Tensor> zeros(DType dtype, std::vector<int64_t> shape, QParams q = {});
-  /// Copy elements in.
+  /// Make a tensor with copies of elements.
   template <class T>
   static Result<Tensor> of(DType dtype, std::vector<int64_t> shape, std::span<const T> values) {
     RILL_ASSIGN(Tensor t, zeros(dtype, std::move(shape)));
@@ -46,12 +46,12 @@ class Tensor {
   static Tensor scalar(std::string value);
   /// Make a tensor of dims, of rank 1.
   static Tensor dims(std::span<const Dim> values);
-  /// Wrap block-quantised bytes: `shape` is the logical shape; the dtype is kF32.
+  /// Make a tensor of block-quantised bytes: `shape` is the logical shape; the dtype is kF32.
   static Result<Tensor> blocks(BlockFormat format, std::vector<int64_t> shape,
                                std::span<const std::byte> bytes);
 
-  /// Refer to elements in memory of another owner, which must not change: aligned to 64 bytes if
-  /// there are any. Errors: kShape unless the byte count matches the shape.
+  /// Refer to elements in memory of another owner. They must not change, and must be aligned to 64
+  /// bytes if there are any. Errors: kShape unless the byte count matches the shape.
   static Result<Tensor> borrowed(DType dtype, BlockFormat format, std::vector<int64_t> shape,
                                  QParams q, std::span<const std::byte> bytes,
                                  const std::shared_ptr<const void>& data);
@@ -76,7 +76,7 @@ class Tensor {
   std::span<const T> values() const {
     return {data<T>(), static_cast<size_t>(volume_)};
   }
-  /// Return writable elements. Only for the sole owner of a tensor that is still being filled.
+  /// Return writable elements. Only for the sole owner of a tensor that is being filled.
   template <class T>
   T* mutable_data() {
     return static_cast<T*>(data_.get());
@@ -88,9 +88,9 @@ class Tensor {
   void drop_pages() const;
 
   View view() const RILL_NONBLOCKING;
-  /// Return the same elements under another shape of the same volume.
+  /// Return the same elements with another shape of the same volume.
   Result<Tensor> reshaped(std::vector<int64_t> shape) const;
-  /// Return the same bytes under another type of the same element size (U8 as QU8).
+  /// Return the same bytes as another type with the same element size (U8 as QU8).
   Tensor reinterpreted(DType dtype, QParams q) const;
 
   /// Return whether type, shape and elements are the same, bit for bit.
@@ -109,24 +109,24 @@ class Tensor {
 
 using TensorPtr = std::shared_ptr<const Tensor>;
 
-/// Convert a number, or all elements, to another type by the rules of `tract_core_cast`: floats to
-/// integers truncate and saturate, NaN gives 0, integers wrap, anything to bool is `!= 0`.
-/// Errors: kUnsupported for pairs that have no conversion; kSymbol for a dim that is not a number.
+/// Cast all elements to another type by the rules of `tract_core_cast`: floats to integers truncate
+/// and saturate, NaN becomes 0, integers wrap, and anything to bool is `!= 0`. Errors: kUnsupported
+/// for pairs of types without a cast; kSymbol for a dim that is not a number.
 Result<Tensor> cast(const Tensor& tensor, DType to, QParams q = {});
 /// As above, into existing memory; equal shapes, any strides. Real-time: for plain types, no
 /// allocation.
 Status cast_into(const View& from, const View& to) RILL_NONBLOCKING;
 
-/// Read one element as a number; dims must be constant.
+/// Return an element as a number; dims must be constant.
 Result<int64_t> element_as_int(const Tensor& tensor, int64_t index);
 Result<double> element_as_double(const Tensor& tensor, int64_t index);
-/// Read one element as a dim; floats are truncated.
+/// Return an element as a dim; floats are truncated.
 Result<Dim> element_as_dim(const Tensor& tensor, int64_t index);
 
 /// Print as tract does: `2,3,F32 1, 2, 3...`, at most `limit` values.
 std::string tensor_text(const Tensor& tensor, int64_t limit = 12);
 
-/// Expand block-quantised storage to f32. Return any other tensor unchanged.
+/// Dequantise a block-quantised tensor to f32. Return any other tensor unchanged.
 Result<Tensor> dequantised(const Tensor& tensor);
 
 }  // namespace rill

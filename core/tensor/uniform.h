@@ -9,8 +9,8 @@ namespace rill {
 /// Return whether all elements of a tensor have the same bits; false if it is empty or null.
 bool is_uniform(const TensorPtr& tensor);
 
-/// Return the number that all elements equal; 0 and -0 are one number. Nothing if they differ, or
-/// if the tensor is null, empty or not numeric.
+/// Return the number that all elements equal; 0 and -0 count as one number. Nothing if the elements
+/// differ, or if the tensor is null, empty or not numeric.
 std::optional<double> uniform_number(const TensorPtr& tensor);
 
 /// Return whether all bits of all elements are 0.

@@ -37,13 +37,13 @@ TEST(Uniform, FindsTheNumber) {
   EXPECT_FALSE(uniform_number(std::make_shared<const Tensor>(Tensor::scalar(Dim::symbol("S")))));
 }
 
-TEST(Uniform, KnowsZeroBits) {
+TEST(Uniform, FindsTensorsOfZeroBits) {
   EXPECT_TRUE(has_zero_bits_only(*floats({0, 0})));
   EXPECT_FALSE(has_zero_bits_only(*floats({0.0F, -0.0F})));
   EXPECT_TRUE(has_zero_bits_only(*floats({})));
 }
 
-TEST(VisitOneOf, VisitsThatTypeAlone) {
+TEST(VisitOneOf, VisitsListedTypesOnly) {
   int64_t bytes = 0;
   const auto visit = [&](auto tag) { bytes = sizeof tag; };
   EXPECT_TRUE((visit_one_of<float, int16_t>(DType::kI16, visit)));

@@ -10,7 +10,7 @@
 
 namespace rill {
 
-/// A window on elements that live elsewhere: pointer, shape and strides in elements. Strides may
+/// A pointer to elements that it does not own, with a shape, and strides in elements. Strides may
 /// be zero (repeat) or negative.
 struct View {
   DType dtype = DType::kF32;
@@ -31,7 +31,7 @@ struct View {
   }
   int64_t extent(int axis) const { return shape[static_cast<size_t>(axis)]; }
   int64_t step(int axis) const { return stride[static_cast<size_t>(axis)]; }
-  /// Return whether elements follow one another in row-major order.
+  /// Return whether the elements are contiguous in row-major order.
   bool contiguous() const RILL_NONBLOCKING;
 };
 

@@ -7,8 +7,8 @@
 
 namespace rill {
 
-/// Call `visitor(T{})` for the type that elements have in memory; false for bool, strings, dims
-/// and quantised types.
+/// Call `visitor(T{})` with the type that elements have in memory. Return false for bool, strings,
+/// dims and quantised types.
 template <class Visitor>
 bool visit_number(DType dtype, Visitor&& visitor) {
   switch (dtype) {
@@ -53,8 +53,7 @@ bool visit_number(DType dtype, Visitor&& visitor) {
   }
 }
 
-/// As `visit_number`, for the listed types only; return false for all others. Other types add no
-/// code.
+/// As `visit_number`, for the listed types only; return false for all others, which add no code.
 template <class... Types, class Visitor>
 bool visit_one_of(DType dtype, Visitor&& visitor) {
   bool visited = false;
@@ -67,7 +66,7 @@ bool visit_one_of(DType dtype, Visitor&& visitor) {
   return visited;
 }
 
-/// The type in which arithmetic on numbers stored as T runs.
+/// The type of arithmetic on numbers that are stored as T.
 template <class T>
 using Computed =
     std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;

@@ -14,7 +14,7 @@
 namespace rill::ops {
 namespace {
 
-/// Return the view, or operand, whose axis i is axis `source[i]` of another; -1 adds a unit axis.
+/// Return a view or operand whose axis i is axis `source[i]` of `from`; -1 adds a unit axis.
 template <class T>
 T with_axes(const T& from, std::span<const int64_t> source) {
   T out = from;
@@ -168,7 +168,7 @@ Status Transpose::save(SaveCtx& ctx) const {
 
 namespace {
 
-/// Reshape block-quantised data: the order of blocks in memory does not depend on the shape.
+/// Reshape a block-quantised constant: the order of its blocks does not depend on the shape.
 Result<Value> blocks_with_shape(LoadCtx& ctx, const Tensor& blocks, std::vector<int64_t> shape) {
   RILL_ASSIGN(Tensor reshaped, blocks.reshaped(std::move(shape)));
   return as_value(ctx.konst(std::move(reshaped), "blocks"));
@@ -193,7 +193,7 @@ Result<Value> load_unsqueeze(LoadCtx& ctx) {
   RILL_ASSIGN(OutletId x, ctx.wire("input"));
   RILL_ASSIGN(const std::vector<int64_t> written, ctx.integers("axes"));
   const auto rank = static_cast<int64_t>(written.size()) + ctx.fact(x).rank();
-  // One after the other, as tract does: an axis that is named twice is inserted before itself.
+  // Insert one axis after the other, as tract does. An axis that is named twice is inserted twice.
   std::vector<int64_t> axes = written;
   for (int64_t& axis : axes) {
     RILL_ASSIGN(axis, axis_in(axis, rank));
@@ -221,7 +221,7 @@ Result<Value> load_transpose(LoadCtx& ctx) {
   for (int64_t& axis : perm) {
     RILL_ASSIGN(axis, axis_in(axis, rank));
   }
-  // Unnamed axes stay in place.
+  // Axes that `perm` omits stay in place.
   for (auto axis = static_cast<int64_t>(perm.size()); axis < rank; ++axis) perm.push_back(axis);
   return ctx.add_value(make_op<Transpose>(std::move(perm)), {x});
 }

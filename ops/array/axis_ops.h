@@ -7,8 +7,8 @@
 
 namespace rill::ops {
 
-/// Insert an axis of extent 1 at `axis` of the output.
-/// Shapes: [D0..Dn] -> [D0..1..Dn]. Types: all, block-quantised constants excepted.
+/// Insert a unit axis at `axis` of the output.
+/// Shapes: [D0..Dn] -> [D0..1..Dn]. Types: all except block-quantised constants.
 /// Errors: kShape if `axis` is not in [0, rank].
 /// Stream: the axis index follows; no data moves.
 /// Source: NNEF 1.0, `unsqueeze`.
@@ -29,8 +29,8 @@ class AddAxis final : public OpBase<AddAxis> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Remove the axis of extent 1 at `axis` of the input.
-/// Shapes: [D0..1..Dn] -> [D0..Dn]. Types: all, block-quantised constants excepted.
+/// Remove the unit axis at `axis` of the input.
+/// Shapes: [D0..1..Dn] -> [D0..Dn]. Types: all except block-quantised constants.
 /// Errors: kShape if there is no such axis or its extent is not 1.
 /// Stream: the axis index follows; removing the streaming axis is refused.
 /// Source: NNEF 1.0, `squeeze`.
@@ -53,7 +53,7 @@ class RmAxis final : public OpBase<RmAxis> {
 };
 
 /// Reorder the axes: axis i of the output is axis `perm[i]` of the input.
-/// Shapes: [D0..Dn] -> [D(perm[0])..D(perm[n])]. Types: all, block-quantised constants excepted.
+/// Shapes: [D0..Dn] -> [D(perm[0])..D(perm[n])]. Types: all except block-quantised constants.
 /// Errors: kShape if `perm` is not a permutation of the axes.
 /// Stream: the axis index follows; no data moves.
 /// Source: NNEF 1.0, `transpose`.

@@ -1,4 +1,4 @@
-// Reads ONNX's operators on axes.
+// Reads ONNX's operators that add, remove and reorder axes.
 
 #include <algorithm>
 #include <numeric>
@@ -11,8 +11,8 @@
 namespace rill::ops {
 namespace {
 
-/// Return the axes of extent 1, for a node without axes. The declared rank of the output decides
-/// whether none or all symbolic axes are among them.
+/// Return the unit axes, for a node without axes. Symbolic axes are either all among them or not at
+/// all; the declared rank of the output decides.
 Result<std::vector<int64_t>> unit_axes(OnnxCtx& ctx, const Fact& fact) {
   std::vector<int64_t> axes;
   std::vector<int64_t> open;
@@ -56,7 +56,7 @@ Result<Value> squeeze(OnnxCtx& ctx) {
 Result<Value> unsqueeze(OnnxCtx& ctx) {
   RILL_ASSIGN(OutletId x, ctx.wire("data"));
   RILL_ASSIGN(const std::vector<int64_t> written, ctx.integers("axes"));
-  // Axes are counted in the output.
+  // Axis numbers are those of the output.
   const int64_t rank = ctx.fact(x).rank() + static_cast<int64_t>(written.size());
   RILL_ASSIGN(const std::vector<int64_t> axes, axes_in(written, rank));
   RILL_CHECK(axes.size() == written.size(), "axes ", written, ": one of them twice");

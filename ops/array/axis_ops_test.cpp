@@ -32,7 +32,7 @@ TEST(AxisOps, RefusalsNameTheCause) {
                     Code::kShape, "at most 8");
 }
 
-TEST(AxisOps, AreAddedOneAfterTheOther) {
+TEST(AxisOps, AreAddedInSequence) {
   const Graph graph = graph_of({{"x", "2, 3"}},
                                "y = unsqueeze(x, axes = [0, 0]);"
                                " z = unsqueeze(x, axes = [3, 1]);",

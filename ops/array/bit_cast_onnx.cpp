@@ -14,7 +14,7 @@ Result<Value> bit_cast(OnnxCtx& ctx) {
                 onnx_type_name(number));
   }
   if (ctx.fact(x).dtype == DType::kDim) {
-    // The file treats sizes as 64-bit integers.
+    // In the file, sizes are 64-bit integers.
     RILL_ASSIGN(x, ctx.call1("tract_core_cast",
                              {{"input", Value(x)}, {"to", Value(std::string("i64"))}}));
   }

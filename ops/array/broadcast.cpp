@@ -14,7 +14,7 @@
 namespace rill::ops {
 namespace {
 
-/// Return the view with leading axes of extent 1, and stride 0 where it repeats.
+/// Return the view with unit axes prepended, and with stride 0 on axes that are broadcast.
 template <class T>
 T repeated(const T& from, const T& out) {
   T view = from;
@@ -35,7 +35,7 @@ Status refuse_table(const PulseBuilder& b) {
                   ", which depends on the length of the stream");
 }
 
-/// A static value is the same in all frames.
+/// Stream a static value: it is the same in all frames.
 Status pulsify_static(PulseBuilder& b, const Broadcast& op) {
   int axis = -1;
   for (int i = 0; i < b.out(0).rank(); ++i) {
@@ -44,7 +44,8 @@ Status pulsify_static(PulseBuilder& b, const Broadcast& op) {
     axis = i;
   }
   if (axis < 0) {
-    // Simplify a shape such as min(S, 1) for streams with at least one frame.
+    // No output axis depends on the stream any more: the shape was simplified, as min(S, 1) is for
+    // streams with at least one frame.
     if (b.await(0) > 0) return refuse_table(b);
     RILL_ASSIGN(const OutletId out, b.add1(make_op<Broadcast>(b.out(0).shape), {b.wire(0)}));
     b.set(0, out, std::nullopt);
@@ -57,10 +58,11 @@ Status pulsify_static(PulseBuilder& b, const Broadcast& op) {
   pulsed[static_cast<size_t>(axis)] = Dim(pulse);
   RILL_ASSIGN(const OutletId out, b.add1(make_op<Broadcast>(std::move(pulsed)), {b.wire(0)}));
   TensorPtr frame;
-  // The length of the stream is known only at its end.
+  // The length of the stream is known only at its end, so a value with symbols is not a constant
+  // frame.
   const TensorPtr& konst = b.in(0).konst;
   if (konst && (konst->dtype() != DType::kDim || cast(*konst, DType::kI64).ok())) {
-    // Add leading axes, so that the rank is that of the output.
+    // Prepend unit axes up to the rank of the output.
     std::vector<int64_t> shape(static_cast<size_t>(b.out(0).rank() - konst->rank()), 1);
     shape.insert(shape.end(), konst->shape().begin(), konst->shape().end());
     RILL_ASSIGN(Tensor ranked, konst->reshaped(shape));
@@ -110,7 +112,7 @@ std::vector<AxisTrack> Broadcast::axes(FactSpan in, FactSpan out) const {
   return tracks;
 }
 
-/// A single element is the same everywhere; several stay in order if none is repeated.
+/// A single element is the same everywhere. Several elements stay in order if none is repeated.
 std::optional<SizeRatio> Broadcast::size(const SizeTrace& trace) const { return trace.in(0); }
 
 Status Broadcast::pulsify(PulseBuilder& b) const {
@@ -136,7 +138,7 @@ Status Broadcast::pulsify(PulseBuilder& b) const {
   for (const Dim& extent : shape) pulsed.push_back(b.pulsed(extent));
   pulsed[static_cast<size_t>(stream.axis)] = Dim(1);  // keeps the extent of the pulse
   OutletId wire = b.wire(0);
-  // The repeat changes the shape of the prefix frames.
+  // Broadcasting changes the shape of the prefix frames.
   if (stream.has_prefix() && stream.pad_value && stream.pad_value->rank() > 0) {
     StreamFact real = *found;
     RILL_ASSIGN(wire, b.materialise(wire, &real));
@@ -151,7 +153,7 @@ Status Broadcast::pulsify(PulseBuilder& b) const {
 
 namespace {
 
-/// `budget` bounds the visited nodes.
+/// As `is_repeated`; `budget` bounds the number of visited nodes.
 bool is_repeated_within(const Graph& graph, OutletId outlet, int axis, int* budget) {
   const Node& node = graph.node(outlet.node);
   if (node.inputs.empty() || --*budget < 0) return false;
@@ -185,7 +187,8 @@ Status Broadcast::declutter(Rewrite& rewrite) const {
   return {};
 }
 
-/// Elementwise consumers broadcast an input themselves if another input has the whole shape.
+/// Remove the broadcast before an elementwise consumer, which broadcasts the input itself, if
+/// another input has the whole shape.
 Status Broadcast::absorb(const Node& producer, Rewrite& consumer, int input) const {
   const Node& node = consumer.node();
   if (consumer.fusing() || node.inputs.size() < 2 ||
@@ -242,7 +245,7 @@ Status Tile::lower(Lowering& lowering) const {
   int split = 0;
   for (int axis = 0; axis < x.rank; ++axis) split += x.extent(axis) != shape.extent(axis) ? 1 : 0;
   if (x.rank + split > kMaxRank || shape.volume() == 0) return Op::lower(lowering);
-  // Splitting each repeated axis in two makes the output a broadcast of the input.
+  // Split each repeated axis in two: then the input broadcasts to the output.
   const Operand out = lowering.make_out(0, Lowering::physical_order(x));
   Operand from = x;
   Operand to = out;

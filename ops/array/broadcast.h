@@ -7,13 +7,13 @@
 
 namespace rill::ops {
 
-/// Repeat along axes of extent 1 up to a shape; missing axes are prepended.
-/// Shapes: input broadcastable to `shape` by NumPy's rule -> `shape`, extents of the input that are
-/// not 1 kept.
-/// Types: all, block-quantised constants excepted.
-/// Errors: kShape if the rank is above that of `shape`, or extents clash.
-/// Stream: pointwise on the axes that the input has; repeated to the length of a stream, a value is
-/// the same for all frames.
+/// Broadcast to a shape: repeat along unit axes; missing axes are prepended.
+/// Shapes: input that NumPy's rule broadcasts to `shape` -> `shape`; extents of the input other
+/// than 1 stay.
+/// Types: all except block-quantised constants.
+/// Errors: kShape if the rank is above that of `shape`, or extents do not match.
+/// Stream: pointwise on the axes that the input has. A static value that is broadcast to the length
+/// of a stream is the same in all frames.
 /// Source: tract, `tract_core_broadcast`.
 class Broadcast final : public OpBase<Broadcast> {
  public:
@@ -35,16 +35,16 @@ class Broadcast final : public OpBase<Broadcast> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Find the wire that a `Broadcast` repeats to make an outlet; nothing for other outlets.
+/// Return the input of the `Broadcast` that makes an outlet; nothing for other outlets.
 std::optional<OutletId> repeated_wire(const Graph& graph, OutletId outlet);
 
-/// Return whether an outlet is constant along an axis: it is repeated there, or computed
-/// elementwise from such outlets.
+/// Return whether an outlet is constant along an axis: a broadcast along it, or elementwise
+/// operations on such outlets.
 bool is_repeated(const Graph& graph, OutletId outlet, int axis);
 
 /// Repeat the whole tensor along each axis: out[i] = in[i modulo extent].
 /// Shapes: [D0..Dn] -> [D0 * repeats[0]..Dn * repeats[n]]; repeats may be symbolic.
-/// Types: all, block-quantised constants excepted.
+/// Types: all except block-quantised constants.
 /// Errors: kShape if `repeats` does not fit the rank or is negative.
 /// Stream: pointwise on the axes that are not repeated; repeating the streaming axis is refused.
 /// Source: NNEF 1.0, `tile`.

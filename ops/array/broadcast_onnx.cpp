@@ -11,7 +11,7 @@ namespace {
 Result<Value> expand(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
   RILL_ASSIGN(std::vector<Dim> shape, computed_dims(ctx, "shape"));
-  // Either side may have the extents of 1.
+  // Both the input and the shape may have extents of 1.
   const std::vector<Dim> own = ctx.fact(x).shape;
   while (shape.size() < own.size()) shape.insert(shape.begin(), Dim(1));
   const size_t front = shape.size() - own.size();

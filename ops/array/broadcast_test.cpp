@@ -55,7 +55,7 @@ TEST(Broadcast, RefusesFramesThatAreRepeatedByTheLengthOfTheStream) {
   expect_refused(graph, 4, "axis 2");
 }
 
-// Positions after P earlier ones, as in a key cache; the first one is P.
+// Positions after P earlier ones, as with a key cache; the first position is P.
 TEST(Tile, TakesRepeatsFromANumberOfAnOpenRange) {
   const std::string text =
       "s = squeeze(slice(tract_core_shape_of(x), axes = [0], begin = [1], end = [2]), axes = [0]);"
@@ -90,12 +90,12 @@ TEST(Broadcast, RepeatsFramesByAReshape) {
   expect_streams(graph, 0, {1, 4}, {1, 9}, {0, 0});
 }
 
-TEST(Broadcast, MakesAStreamOfOneAxis) {
+TEST(Broadcast, StreamsAStaticValue) {
   const Graph graph = graph_of({{"x", "1, S"}},
                                "t = [[1.0]]; a = tract_core_broadcast(t, shape = [1, S]);"
                                " y = concat([x, a], axis = 0);");
   expect_streams(graph, 1, {1, 2}, {1, 5, 8}, {0, 0});
-  // One frame, or none in an empty stream.
+  // The wire has one frame, or none in an empty stream.
   const Graph shifted =
       graph_of({{"x", "1, S"}},
                "a = tract_core_broadcast([[0.5]], shape = [1, min(S, 1)]);"

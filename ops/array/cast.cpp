@@ -20,7 +20,7 @@ namespace rill::ops {
 
 void Cast::fields(FieldVisitor& visitor) {
   visitor.field("to", to);
-  // Visited only if true, so that fingerprints of other models do not change.
+  // Visited only if true, so that the fingerprints of models without these flags do not change.
   if (whole) visitor.field("whole", whole);
   if (at_end) visitor.field("at_end", at_end);
   if (!is_quantised(to)) return;
@@ -41,8 +41,7 @@ Status Cast::eval(EvalCtx& ctx) const { return cast_into(ctx.in[0], ctx.out[0]);
 
 namespace {
 
-/// Return whether a cast between integers and quantised numbers, which are not converted, keeps
-/// each byte.
+/// Return whether a cast between integers and quantised numbers keeps the stored integers.
 bool keeps_bytes(DType from, DType to) {
   const auto pair = [&](DType plain, DType quantised) {
     return (from == plain && to == quantised) || (from == quantised && to == plain);
@@ -51,7 +50,7 @@ bool keeps_bytes(DType from, DType to) {
          pair(DType::kI32, DType::kQI32);
 }
 
-/// Return the real number of each byte, as `eval` computes it.
+/// Return the real number for each byte, as `eval` computes it.
 Result<Tensor> values_of_bytes(DType type, QParams q) {
   RILL_ASSIGN(Tensor bytes, Tensor::zeros(type, {256}, q));
   for (int i = 0; i < 256; ++i) bytes.mutable_data<uint8_t>()[i] = static_cast<uint8_t>(i);
@@ -76,7 +75,7 @@ Status Cast::lower(Lowering& lowering) const {
       in.dtype == DType::kF32 &&
       (is_quantised_byte(to) || (whole && is_int(to) && dtype_size(to) <= 4 && to != DType::kU32));
   const bool looks_up = is_byte(in.dtype) && to == DType::kF32;
-  // Frames with a history are not contiguous.
+  // Frames of a wire with a history are not contiguous.
   if ((!upcasts_or_downcasts && !rounds && !looks_up) || lowering.history(0) != nullptr) {
     if (!is_plain(in.dtype)) return Op::lower(lowering);
     const Operand& from = lowering.in(0);
@@ -139,8 +138,8 @@ std::vector<AxisTrack> Cast::axes(FactSpan in, FactSpan out) const {
   return elementwise_axes(in, out);
 }
 
-// A cast to integers rounds towards zero; a cast to bool is true for nonzero. Types that cannot
-// hold every size wrap.
+// A cast to integers rounds towards zero; a cast to bool is true for nonzero numbers. Nothing for
+// types of one or two bytes, which would wrap.
 std::optional<SizeRatio> Cast::size(const SizeTrace& trace) const {
   const auto from = trace.in(0);
   if (!from) return std::nullopt;
@@ -184,7 +183,7 @@ Status Cast::fuse(Rewrite& rewrite) const { return fuse_by_modules(*this, rewrit
 Status Cast::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string x, ctx.in(0));
   ctx.need_registry("tract_core");
-  // Scale and zero point are in graph.quant.
+  // The scale and the zero point are in graph.quant.
   const DType stored = to == DType::kQU8    ? DType::kU8
                        : to == DType::kQI8  ? DType::kI8
                        : to == DType::kQI32 ? DType::kI32
@@ -252,11 +251,11 @@ Result<Value> load_cast(LoadCtx& ctx) {
   return ctx.add_value(make_op<Cast>(*dtype, q), {x});
 }
 
-/// Return the shape as a constant of dims, which may contain symbols.
+/// Return the shape as a constant of dims, with its symbols.
 Result<Value> load_shape_of(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("input"));
   const std::vector<Dim> shape = ctx.fact(x).shape;
-  // An index that counts from the end of an extent compares it with 0.
+  // A model that reads the shape may count an index from the end: that compares an extent with 0.
   ctx.graph().read_shape(x);
   return as_value(ctx.konst(Tensor::dims(shape)));
 }

@@ -8,11 +8,12 @@
 
 namespace rill::ops {
 
-/// Convert the elements to another type: floats to integers truncate and saturate, NaN gives 0,
-/// integers wrap, anything to bool is `!= 0`.
+/// Convert the elements to another type. Floats to integers truncate and saturate; NaN becomes 0.
+/// Integers to integers wrap. Anything to bool is `!= 0`.
 /// Shapes: any, kept.
-/// Types: all but strings; from a quantised type the real number, to one rounded half to even.
-/// Errors: kDType for strings.
+/// Types: all; strings and blobs only to their own type. From a quantised type: the real numbers.
+/// To a quantised type: rounded half to even.
+/// Errors: kDType for other casts of strings and blobs.
 /// Stream: pointwise.
 /// Source: tract, `tract_core_cast`.
 class Cast final : public OpBase<Cast> {
@@ -21,7 +22,8 @@ class Cast final : public OpBase<Cast> {
   QParams q;
   /// The input contains only integers, infinities or NaN. Set by `fuse` only.
   bool whole = false;
-  /// It rounds only at the end of a chain. See `Precision`. Loaded files contain no such cast.
+  /// The cast rounds only at the end of a chain. See `Precision`. Loaded files contain no such
+  /// cast.
   bool at_end = false;
   Cast() = default;
   explicit Cast(DType target, QParams params = {}) : to(target), q(params) {}
@@ -42,16 +44,16 @@ class Cast final : public OpBase<Cast> {
 /// Make a cast that rounds only at the end of a chain.
 OpPtr cast_at_end(DType to);
 
-/// Convert a wire to a type, if it has another one.
+/// Cast a wire to a type; return the wire itself if it has that type.
 Result<OutletId> cast_to(LoadCtx& ctx, OutletId wire, DType to, QParams q = {});
 
 /// Return the input of a cast; nothing for other nodes.
 std::optional<OutletId> cast_from(const Node& node);
 
-/// Compute an f16 operator in f32 between casts that round only its result, as `eval` does.
+/// Compute an f16 operator in f32 between casts. Only its result is rounded, as `eval` does it.
 Status fuse_as_f32(const Op& op, Rewrite& rewrite);
 
-/// Mark the current cast as one of integers; no effect if it is marked.
+/// Set `whole` of the cast under rewriting; no effect if it is set.
 Status mark_whole(Rewrite& rewrite);
 
 }  // namespace rill::ops

@@ -1,4 +1,4 @@
-// Reads ONNX's casts, and its operators that return types and shapes.
+// Reads ONNX's casts, and its operators that return types, shapes and sizes.
 
 #include <algorithm>
 
@@ -9,8 +9,8 @@
 namespace rill::ops {
 namespace {
 
-/// Return sizes that were computed in floats, divided and rounded, as integers. Nothing for other
-/// wires.
+/// Return sizes that were computed in floats, such as quotients that were rounded, as integers.
+/// Nothing for other wires.
 Result<std::optional<Value>> sizes_again(OnnxCtx& ctx, OutletId x, DType to) {
   const Fact& fact = ctx.fact(x);
   if (fact.konst || !is_float(fact.dtype) || (to != DType::kI64 && to != DType::kI32)) {
@@ -25,7 +25,7 @@ Result<std::optional<Value>> sizes_again(OnnxCtx& ctx, OutletId x, DType to) {
   return std::optional(Value(out));
 }
 
-/// Sizes stay dims when cast to integers, since results computed from them may be sizes again.
+/// Sizes stay dims when cast to integers, since later results may be sizes again.
 Result<Value> cast_wire(OnnxCtx& ctx, OutletId x, DType to) {
   const DType from = ctx.fact(x).dtype;
   if (from == to || (from == DType::kDim && (to == DType::kI64 || to == DType::kI32))) {
@@ -55,7 +55,7 @@ Result<Value> cast_like(OnnxCtx& ctx) {
 
 Result<Value> identity(OnnxCtx& ctx) { return as_value(ctx.wire("input")); }
 
-/// Return integers, or dims if one of them contains a symbol.
+/// Return integers, or dims if an entry contains a symbol.
 Result<Value> sizes(OnnxCtx& ctx, const std::vector<Dim>& list, std::vector<int64_t> shape) {
   std::vector<int64_t> numbers;
   for (const Dim& dim : list) {

@@ -6,7 +6,7 @@
 
 namespace rill::ops {
 
-/// A cast between f16 and f32 of contiguous elements.
+/// A cast of contiguous elements between f16 and f32.
 struct HalfCastArgs {
   const kernels::HalfCasts* casts = nullptr;
   int64_t count = 0;
@@ -17,9 +17,9 @@ struct HalfCastArgs {
 
 RILL_STEP_FIELDS(HalfCastArgs, casts, count, upcast, x, y)
 
-/// A cast between f32 and quantised bytes, contiguous in memory.
+/// A cast of contiguous elements between f32 and quantised bytes.
 struct ByteCastArgs {
-  kernels::QuantiseFn quantise = nullptr;  ///< null: a table gives the bytes
+  kernels::QuantiseFn quantise = nullptr;  ///< null: look the result up in `table`
   kernels::QuantiseArgs rounding;
   Ref x;
   Ref y;

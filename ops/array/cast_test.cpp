@@ -10,7 +10,7 @@ TEST(Cast, GivesTheSameInEveryLayout) {
   expect_every_layout(make_op<Cast>(DType::kI32), {random_f32(1, {2, 3, 4})});
 }
 
-TEST(Cast, GoesThroughQuantisedTypes) {
+TEST(Cast, ConvertsToAndFromQuantisedTypes) {
   const QParams q{10, 0.5F};
   const Tensor x = f32({4}, {0.0F, 1.3F, -200.0F, 1000.0F});
   const Tensor quantised = eval(Cast(DType::kQU8, q), {x}).value()[0];
@@ -43,21 +43,21 @@ TEST(Cast, OfIntegersToF64AndBackVanishes) {
   EXPECT_EQ(declutter(narrower).value().nodes.size(), 4U);
 }
 
-TEST(ShapeOf, HoldsSymbols) {
+TEST(ShapeOf, ContainsSymbols) {
   const Graph graph = graph_of({{"x", "B, 3 + S, 4"}}, "y = tract_core_shape_of(x);");
   const TensorPtr value = graph.fact(graph.outputs[0]).konst;
   ASSERT_NE(value, nullptr);
   EXPECT_EQ(value->data<Dim>()[1], Dim::symbol("S") + Dim(3));
 }
 
-TEST(ShapeOf, GivesNumbersOnceTheSymbolsHaveValues) {
+TEST(ShapeOf, GivesNumbersOnceTheSymbolsAreBound) {
   const Graph graph = graph_of({{"x", "2, S"}},
                                "s = tract_core_shape_of(x); y = tract_core_cast(s, to = 'i64');"
                                " z = add(s, 1);",
                                "y, z");
   const auto out = run(graph, {random_f32(1, {2, 7})}).value();
   expect_same(out[0], i64({2}, {2, 7}));
-  expect_same(out[1], i64({2}, {3, 8}));  // dims come out as i64
+  expect_same(out[1], i64({2}, {3, 8}));  // dims are output as i64
 }
 
 TEST(Cast, OfASymbolWaitsForItsValue) {

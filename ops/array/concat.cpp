@@ -69,8 +69,8 @@ Status Concat::lower(Lowering& lowering) const {
   }
   std::vector<int> order = Lowering::physical_order(lowering.in(main));
   if (lowering.in(main).extent(axis) == 1) {
-    // Find the place of a part by the axes after the concatenated one, within which its elements
-    // are contiguous; the stride between parts says nothing.
+    // Place the concatenated axis just before the later axes, within which the elements of a part
+    // are contiguous. Its own stride, between the parts, decides nothing.
     std::erase(order, axis);
     const auto is_later = [&](int other) { return other > axis; };
     order.insert(find_if(order, is_later), axis);
@@ -101,8 +101,8 @@ namespace {
 /// The maximum number of leading elements that are compared with the formula of the later ones.
 constexpr int64_t kMostLeading = 16;
 
-/// Return the element of a list at a symbolic place by the formula of the last part. The formula
-/// must also hold for the elements of the earlier parts, as for -1 joined to 0, 1, 2, ...
+/// Return the element of a list at a symbolic position, by the formula of the last part. The
+/// formula must also hold for the elements of the earlier parts, as for -1 joined to 0, 1, 2, ...
 std::optional<SizeRatio> continued_size(const SizeTrace& trace, int64_t before) {
   constexpr char kPlace[] = "rill_joined_place";
   const int last = trace.inputs() - 1;
@@ -147,12 +147,12 @@ struct Side {
   int begin = 0;
   int end = 0;
   int64_t frames = 0;
-  int64_t ready = 0;  ///< the first pulse at which they are valid
-  bool alike = true;  ///< all frames are the same constant one
-  TensorPtr frame;    ///< that frame
+  int64_t ready = 0;  ///< the first pulse in which they are valid
+  bool alike = true;  ///< all frames equal one constant frame
+  TensorPtr frame;    ///< that constant frame
 
   bool spliced() const { return frames > 0 && !alike; }
-  /// Return the side as constant padding of the stream; no frames if they are spliced in.
+  /// Return the frames that become constant padding of the stream: 0 if the side is spliced in.
   int64_t repeats() const { return alike ? frames : 0; }
   Tensor value() const {
     if (!frame) return {};
@@ -191,7 +191,7 @@ Result<OutletId> joined(PulseBuilder& b, const Side& side, int axis, std::string
   return b.add1(suffix, make_op<Concat>(axis), wires);
 }
 
-/// Return the positions from which the frames of a prefix are valid.
+/// Return, for each frame of a prefix, the position from which it is valid.
 std::vector<int64_t> known_from(PulseBuilder& b, const Side& prefix, int axis, int64_t pulse) {
   std::vector<int64_t> known;
   for (int i = prefix.begin; prefix.ready > 0 && i < prefix.end; ++i) {
@@ -201,8 +201,9 @@ std::vector<int64_t> known_from(PulseBuilder& b, const Side& prefix, int axis, i
   return known;
 }
 
-/// Refuse to append a stream to a stream. If the first has at most 4096 frames, the remedy is to
-/// assert that the stream is long enough for all of them: it then has a fixed number of frames.
+/// Refuse to append a stream to a stream. If the first stream has at most 4096 frames at any
+/// length, the remedy is to assert a length at which it has all of them: then their number is
+/// fixed.
 Status refuse_row(PulseBuilder& b, int first, int second, int64_t axis) {
   const std::string symbol(b.symbol());
   const Dim frames = b.stream(first)->dim;
@@ -218,11 +219,11 @@ Status refuse_row(PulseBuilder& b, int first, int second, int64_t axis) {
                   ": the second would begin after the end of the first");
 }
 
-/// Return the least delay with which the stream does not end before its suffix frames are valid.
+/// Return the least delay that keeps the end of the stream after its suffix frames become valid.
 int64_t delay_before(const PulseBuilder& b, const Side& suffix, const StreamFact& stream,
                      int64_t pulse) {
   int64_t low = stream.delay;
-  int64_t high = std::max(low, suffix.ready * pulse);  // enough for a stream of no frames
+  int64_t high = std::max(low, suffix.ready * pulse);  // enough even for an empty stream
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
     const Dim spare = stream.dim + Dim(middle) - Dim(suffix.ready * pulse);
@@ -235,10 +236,10 @@ int64_t delay_before(const PulseBuilder& b, const Side& suffix, const StreamFact
   return low;
 }
 
-/// Add a prefix and a suffix of distinct frames, or of frames unknown in advance, to a stream.
+/// Add a prefix and a suffix to a stream, if their frames differ or are unknown in advance.
 Result<OutletId> splice(PulseBuilder& b, OutletId wire, StreamFact* stream, const Side& prefix,
                         const Side& suffix) {
-  // A suffix leaves the known first frames unchanged if the stream cannot end within them.
+  // If the stream cannot end within its known first frames, a suffix leaves those unchanged.
   const bool ends_later = b.scope().proves_non_negative(stream->dim + Dim(stream->delay));
   if (prefix.spliced() || !ends_later) {
     RILL_ASSIGN(wire, b.materialise(wire, stream));
@@ -282,7 +283,7 @@ Status Concat::pulsify(PulseBuilder& b) const {
   RILL_ASSIGN(const Side suffix, side_of(b, on, streaming + 1, b.inputs()));
   OutletId wire = b.wire(streaming);
   b.reads_from(streaming, 1, -prefix.frames);
-  // Leading frames without a reader may have any value.
+  // Leading frames that no one reads may have any value.
   const int64_t unread = prefix.spliced() && b.unread() >= prefix.frames ? prefix.frames : 0;
   if (unread > 0) prefix = {};
   if (prefix.spliced() || suffix.spliced()) {
@@ -350,7 +351,7 @@ Result<Value> load_unstack(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "value"));
   RILL_ASSIGN(const int64_t axis, axis_argument(ctx, ctx.fact(x).rank()));
   RILL_ASSIGN(const int64_t count, ctx.fact(x).dim(static_cast<int>(axis)).as_int());
-  // Each part is a node: more than any model has, to bound requests of a file.
+  // Each part becomes a node, so the limit bounds the memory that a file requests.
   RILL_CHECK(count <= 4096, "unstack into ", counted(count, "part"), ": at most 4096");
   std::vector<Value> parts;
   for (int64_t i = 0; i < count; ++i) {

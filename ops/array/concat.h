@@ -7,12 +7,12 @@
 namespace rill::ops {
 
 /// Join tensors along one axis.
-/// Shapes: [D0..Ni..Dn], one for each input -> [D0..sum of Ni..Dn]; no broadcasting.
-/// Types: all, block-quantised constants excepted; all inputs of one type.
-/// Errors: kShape if there is no input or no such axis, or other extents differ; kDType.
-/// Stream: on the streaming axis one input streams and the others, of fixed lengths, stand before
-/// and after it: constants, or frames of the stream that were kept. Other axes: joined in each
-/// pulse.
+/// Shapes: [D0..Ni..Dn] per input -> [D0..sum of Ni..Dn]; no broadcasting.
+/// Types: all except block-quantised constants; all inputs have one type.
+/// Errors: kShape without inputs, if there is no such axis, or if other extents differ; kDType.
+/// Stream: on the streaming axis, one input streams. The others come before and after it and have
+/// fixed lengths: constants, or frames of the stream that were kept. On other axes, each pulse is
+/// joined.
 /// Source: NNEF 1.0, `concat`.
 class Concat final : public OpBase<Concat> {
  public:

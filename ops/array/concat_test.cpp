@@ -64,7 +64,7 @@ TEST(Concat, PutsConstantFramesAfterAStream) {
   expect_streams(graph, 1, {1, 2, 5}, {4, 5, 11}, {2, 2, 2});
 }
 
-TEST(Concat, JoinsFramesThatDifferAndNoTwoStreams) {
+TEST(Concat, JoinsDistinctFramesButNotTwoStreams) {
   expect_streams(graph_of({{"x", "1, S"}}, "z = [[1.0, 2.0]]; y = concat([z, x], axis = 1);"), 1,
                  {1, 2}, {1, 5, 8}, {0, 0});
   expect_refused(graph_of({{"x", "1, S"}}, "a = neg(x); y = concat([a, x], axis = 1);"), 2,

@@ -18,7 +18,7 @@ void visit_object(DType dtype, Visitor&& visitor) RILL_NONBLOCKING {
 }
 RILL_NOT_IN_STEPS_END
 
-/// As `visit_plain_size`, and for strings and dims.
+/// As `visit_plain_size`, but also for strings and dims.
 template <class Visitor>
 void visit_size(DType dtype, Visitor&& visitor) {
   if (!is_plain(dtype)) return visit_object(dtype, visitor);

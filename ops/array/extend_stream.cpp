@@ -9,7 +9,7 @@
 namespace rill::ops {
 namespace {
 
-/// Return whether the virtual first frames are of the given value.
+/// Return whether the virtual first frames have the given value.
 bool same_pad_value(const TensorPtr& pad_value, const Tensor& value) {
   if (!pad_value) return has_zero_bits_only(value);
   if (pad_value->same_bits(value)) return true;
@@ -18,8 +18,8 @@ bool same_pad_value(const TensorPtr& pad_value, const Tensor& value) {
          first_element(*pad_value).same_bits(first_element(value));
 }
 
-/// Return `count` frames of that value, with the shape of adjacent frames; nothing if an extent is
-/// symbolic.
+/// Return `count` frames with the given value, and with the other extents of `neighbour`; nothing
+/// if an extent is symbolic.
 Result<std::optional<Tensor>> repeated(const Fact& neighbour, int axis, int64_t count,
                                        const Tensor& value) {
   std::vector<int64_t> shape;
@@ -36,8 +36,8 @@ Result<std::optional<Tensor>> repeated(const Fact& neighbour, int axis, int64_t 
   return std::optional(std::move(out));
 }
 
-/// Pad frames that precede a stream, known or present, with constant frames, and make the whole
-/// prefix present. Nothing if there is no prefix.
+/// Pad the prefix of a stream with constant frames before it, and materialise the result. Nothing
+/// if there is no prefix.
 Result<std::optional<OutletId>> extend_prefix(PulseBuilder& b, OutletId wire, StreamFact* stream,
                                               const StreamEnds& ends) {
   std::optional<OutletId> none;
@@ -45,7 +45,8 @@ Result<std::optional<OutletId>> extend_prefix(PulseBuilder& b, OutletId wire, St
     if (!b.stream(i) || !(b.wire(i) == wire)) continue;
     RILL_ASSIGN(const auto prefix, b.prefix_of(i));
     if (!prefix) return none;
-    // If the stream may end within the prefix, padding replaces some of its frames.
+    // If the stream may end within the prefix, the padding after it would replace some prefix
+    // frames.
     if (ends.after > 0 && !b.scope().proves_non_negative(prefix->stream.dim)) return none;
     OutletId frames = prefix->frames;
     if (ends.before > 0) {
@@ -79,7 +80,7 @@ Result<OutletId> extend_stream(PulseBuilder& b, OutletId wire, StreamFact* strea
   if (unlike) {
     RILL_ASSIGN(wire, b.materialise(wire, stream));
   }
-  // The end mask may delay the stream: mask the resulting prefix after it.
+  // The end mask may delay the stream, so mask the prefix after it.
   if (ends.after > 0) {
     RILL_ASSIGN(wire, b.mask(wire, stream, false, true, ends.last));
   }

@@ -12,9 +12,9 @@ struct StreamEnds {
   Tensor last;
 };
 
-/// Pad a stream with constant frames without moving data: those before it replace invalid positions
-/// or become virtual first frames; those after it overwrite the positions past the end. The caller
-/// sets `stream->dim`.
+/// Pad a stream with constant frames without moving data. Frames before the stream replace invalid
+/// positions, or become virtual first frames. Frames after it overwrite the positions past its end.
+/// The caller sets `stream->dim`.
 Result<OutletId> extend_stream(PulseBuilder& b, OutletId wire, StreamFact* stream,
                                const StreamEnds& ends);
 

@@ -107,7 +107,7 @@ Status Gather::save(SaveCtx& ctx) const {
   RILL_ASSIGN(const std::string data, ctx.in(0));
   RILL_ASSIGN(const std::string indices, ctx.in(1));
   ctx.need_registry("tract_core");
-  // tract requires a name for the output of block-quantised data.
+  // tract requires a type for the output of block-quantised data.
   const bool blocks = blocks_of(ctx.graph().fact(ctx.node().inputs[0])) != nullptr;
   ctx.assign(str_cat("tract_core_gather(", data, ", ", indices, ", axis = ", axis,
                      blocks ? ", datum_type = \"f32\")" : ")"));
@@ -266,7 +266,7 @@ bool is_zero(const Graph& graph, OutletId wire) {
 
 }  // namespace
 
-/// If all indices into an axis are 0, only its first element is read.
+/// If all indices into an axis are 0, gather from its first element alone.
 Status GatherNd::drop_zeros(Rewrite& rewrite) const {
   const Graph& graph = rewrite.old_graph();
   const Node& join = rewrite.producer(1);
@@ -297,7 +297,7 @@ Status GatherNd::drop_zeros(Rewrite& rewrite) const {
   return rewrite.replace_by(make_op<GatherNd>(0), {data, indices});
 }
 
-/// Indices with one axis gather along the first axis.
+/// Replace indices into the first axis alone by a `Gather`.
 Status GatherNd::declutter(Rewrite& rewrite) const {
   const Fact& indices = rewrite.in(1);
   const int last = indices.rank() - 1;
@@ -332,7 +332,7 @@ Result<OutletId> in_requested_type(LoadCtx& ctx, OutletId wire) {
   return cast(ctx, wire, *dtype);
 }
 
-/// Return the indices; untyped NNEF numbers are read as floats.
+/// Return the indices as integers; untyped numbers in NNEF are read as floats.
 Result<OutletId> indices_of(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId indices, plain_wire(ctx, "indices"));
   return is_float(ctx.fact(indices).dtype) ? cast(ctx, indices, DType::kI64)

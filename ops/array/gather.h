@@ -7,10 +7,10 @@
 namespace rill::ops {
 
 /// Take slices of the first input along one axis, at the indices in the second input.
-/// Shapes: data [D0..Dn], indices [I0..Im] -> [D0..I0..Im..Dn], the indices' axes in place of
+/// Shapes: data [D0..Dn], indices [I0..Im] -> [D0..I0..Im..Dn]; the axes of the indices replace
 /// `axis`.
-/// Types: data of any type; integer indices, negative ones count from the end. A block-quantised
-/// constant, gathered along an axis before whole blocks, is only unpacked where indexed.
+/// Types: data of any type; integer indices, negative ones count from the end. If the slices of a
+/// block-quantised constant are whole blocks, only the indexed ones are dequantised.
 /// Errors: kShape if there is no such axis, or a constant index is out of range; kDType. Sessions
 /// refuse an index out of range in an input of the model, and one that a whole run computes. In a
 /// stream, one that the model computes gives zeros.
@@ -68,10 +68,10 @@ class GatherElements final : public OpBase<GatherElements> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Take slices of the first input at the positions that the last axis of the second one lists.
+/// Take slices of the first input at the positions in the last axis of the second input.
 /// Shapes: data [B0..Bb, D0..Dn], indices [B0..Bb, I0..Im, k] -> [B0..Bb, I0..Im, Dk..Dn].
-/// Types, Errors: as for `Gather`; k is a number.
-/// Stream: pointwise on the batch axes and on the axes of the indices but the last.
+/// Types, Errors: as for `Gather`; k is not symbolic.
+/// Stream: pointwise on the batch axes and on the axes of the indices except the last.
 /// Source: ONNX, `GatherND`; tract, `tract_core_gather_nd`.
 class GatherNd final : public OpBase<GatherNd> {
  public:

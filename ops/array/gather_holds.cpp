@@ -1,6 +1,6 @@
-// Indices that stay constant for N places and then advance by a fixed number of rows are a slice
-// too, each row of which is repeated: x[arange(n) // 4 * 4] holds every fourth row. Where they are
-// clamped to rows, as an interpolation clamps them, the first and last rows are held for longer.
+// Indices that stay constant for N positions and then advance by a fixed number of rows also become
+// a slice, with each row repeated: x[arange(n) // 4 * 4] repeats every fourth row. If an
+// interpolation clamps the indices to the rows, the first and last rows are repeated more often.
 
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@
 namespace rill::ops {
 namespace {
 
-/// The rows max(low, (place + shift) / times + first).
+/// The rows max(low, (position + shift) / times + first).
 struct ClampedHold {
   int64_t times = 0;
   int64_t shift = 0;  ///< below `times`
@@ -31,7 +31,7 @@ struct ClampedHold {
   Dim row(const Dim& place) const { return floor_div(place + Dim(shift), times) + Dim(first); }
 };
 
-/// Bounds of an expression of sizes over all sizes; nothing on a side that is unknown.
+/// Bounds of an expression in sizes, over all sizes; nothing on an unbounded or unknown side.
 struct SizeBounds {
   std::optional<int64_t> least;
   std::optional<int64_t> greatest;
@@ -51,7 +51,7 @@ SizeBounds bounds_of(const SymbolScope& scope, const Dim& dim) {
   return {least.ok() ? *least : std::nullopt, greatest.ok() ? *greatest : std::nullopt};
 }
 
-/// Remove the limit to the last of `extent` rows from an index. Return whether it had it.
+/// Remove min(.., extent - 1) from an index. Return whether the index had it.
 bool drop_last_row(const SymbolScope& scope, const Dim& extent, Dim* index) {
   const DimSum* sum = index->sum();
   const bool alone = sum && sum->constant == 0 && sum->terms.size() == 1 &&
@@ -70,7 +70,7 @@ bool drop_last_row(const SymbolScope& scope, const Dim& extent, Dim* index) {
   return true;
 }
 
-/// Return the hold that an index of a place is; nothing for other expressions.
+/// Return the hold that an index describes as a function of `place`; nothing for other expressions.
 std::optional<ClampedHold> clamped_hold_of(const Dim& index, const std::string& place) {
   constexpr int64_t kMostPlaces = int64_t{1} << 12;
   const auto pattern = DimPattern::of(index, place);
@@ -113,8 +113,8 @@ Result<OutletId> repeated_end(Rewrite& rewrite, OutletId rows, int64_t axis, int
       {rows});
 }
 
-/// Repeat each row `times` times, the first one `longer` times more (fewer if negative). Keep
-/// `count` rows.
+/// Repeat each row `times` times, and the first row `longer` times more (less often if negative).
+/// Keep `count` rows.
 Result<OutletId> held_rows(Rewrite& rewrite, OutletId out, int64_t axis, int64_t times,
                            int64_t longer, const Dim& count) {
   const Fact rows = rewrite.new_fact(out);
@@ -133,8 +133,8 @@ Result<OutletId> held_rows(Rewrite& rewrite, OutletId out, int64_t axis, int64_t
 
 }  // namespace
 
-/// Repeat rows, beginning within the repeats of a row; repeat the first and the last row more
-/// often.
+/// Replace the gather by repeated rows. It may begin within the repeats of a row, and repeat the
+/// first and the last row more often.
 Status Gather::slice_clamped_holds(Rewrite& rewrite) const {
   if constexpr (built("axis_ops") && built("reshape") && built("broadcast") && built("pad")) {
     const SymbolScope& scope = rewrite.scope();
@@ -150,7 +150,7 @@ Status Gather::slice_clamped_holds(Rewrite& rewrite) const {
     const SizeBounds beyond = bounds_of(scope, hold->row(count - Dim(1)) - (extent - Dim(1)));
     const auto past = beyond.greatest;
     if (!past || (!to_last && (*past > 0 || hold->low > 0))) return {};
-    // Rows after the last one, so that row `low` exists at any length.
+    // Append repeats of the last row, so that row `low` exists at any length.
     const int64_t after = to_last ? std::max({*past, hold->low, int64_t{0}}) : 0;
     const int64_t longer = (hold->low - hold->first) * hold->times - hold->shift;
     const Dim rows = extent + Dim(after - hold->low);
@@ -194,7 +194,7 @@ Status Gather::slice_holds(Rewrite& rewrite) const {
     const auto [hop, times] = index_hold_of(rewrite.old_graph(), rewrite.input(1));
     if (hop < 1 || times < 2) return slice_clamped_holds(rewrite);
     const Dim all = ceil_div(extent, hop) * Dim(times);
-    // The last row may be held for less.
+    // The last row may be repeated less often.
     if (!rewrite.scope().proves_ge(all, count)) return {};
     std::vector<Dim> repeats(rows.shape.size() + 1, Dim(1));
     repeats[static_cast<size_t>(axis) + 1] = Dim(times);

@@ -1,4 +1,4 @@
-// Reads ONNX's Gather and similar operators.
+// Reads ONNX's Gather, GatherElements, GatherND and Compress.
 
 #include "core/graph/onnx.h"
 #include "ops/array/axis_argument.h"
@@ -18,8 +18,7 @@ Result<Value> gather(OnnxCtx& ctx) {
   return ctx.add_value(make_op<T>(axis), {data, indices});
 }
 
-/// Selecting one place of an axis of extent 1 keeps everything: computed sizes leave lists in this
-/// form.
+/// Bypass a gather of the only entry of an axis: exporters write it around computed sizes.
 Result<Value> gather_rows(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId data, ctx.wire("data"));
   RILL_ASSIGN(const OutletId indices, ctx.wire("indices"));
@@ -45,7 +44,7 @@ Result<Value> gather_nd(OnnxCtx& ctx) {
   return ctx.add_value(make_op<GatherNd>(batches), {data, indices});
 }
 
-/// Return the positions of nonzero elements of a constant, in order; flat.
+/// Return the flat positions of the nonzero elements of a constant, in order.
 Result<std::vector<int64_t>> positions_in(const Tensor& values) {
   std::vector<int64_t> out;
   RILL_ASSIGN(const Tensor numbers, cast(values, DType::kF64));
@@ -63,7 +62,7 @@ Result<OutletId> indices_of(OnnxCtx& ctx, std::vector<int64_t> shape,
   return ctx.konst(std::move(list), "indices");
 }
 
-/// The number of kept entries is known if the condition is constant.
+/// Read Compress. The condition must be constant, since it decides the number of kept entries.
 Result<Value> compress(OnnxCtx& ctx) {
   RILL_ASSIGN(OutletId x, ctx.wire("input"));
   RILL_ASSIGN(const TensorPtr condition, ctx.constant("condition"));

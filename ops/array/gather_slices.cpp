@@ -1,4 +1,4 @@
-// Consecutive or constant rows of a gather are slices.
+// Turns gathers of consecutive or constant rows into slices.
 
 #include <algorithm>
 #include <optional>
@@ -19,8 +19,8 @@
 namespace rill::ops {
 namespace {
 
-/// Return how often the first and the last row are repeated for indices outside all rows; nothing
-/// if that is unknown, or if indices are clamped elsewhere.
+/// Return how often the first and the last row are repeated for indices that are clamped to the
+/// rows. Nothing if this number is unknown, or if indices are clamped to other bounds.
 std::optional<std::pair<int64_t, int64_t>> padding_of(const IndexRun& run, const Dim& extent,
                                                       const SymbolScope& scope) {
   const bool begins_inside = scope.proves_ge(run.begin, Dim(0));
@@ -36,7 +36,7 @@ std::optional<std::pair<int64_t, int64_t>> padding_of(const IndexRun& run, const
   const bool high = stops(run.high, extent - Dim(1)) || (ends_inside && !run.high);
   const auto before = begins_inside ? 0 : scope.simplify(-run.begin).to_int();
   const auto after = ends_inside ? 0 : scope.simplify(run.end - extent).to_int();
-  // The repeated row must exist.
+  // The row that is repeated must exist.
   if (!low || !high || !before || !after || run.step != 1 || !scope.proves_ge(extent, Dim(1))) {
     return std::nullopt;
   }
@@ -56,13 +56,13 @@ Result<OutletId> repeat_ends(Rewrite& rewrite, OutletId rows, int64_t axis, int6
       {rows});
 }
 
-/// Rows [first, second).
+/// Rows [first, second) of a table.
 using Rows = std::pair<Dim, Dim>;
 
 constexpr int64_t kMostPlaces = 64;
 
-/// Return the rows at constant indices, merging consecutive ones; nothing if it is unknown from
-/// which end an index counts, or if there are too many.
+/// Return the rows at constant indices, with consecutive rows merged. Nothing if the sign of an
+/// index is unknown, or if there are too many indices.
 std::optional<std::vector<Rows>> rows_at(const Tensor& indices, const Dim& extent,
                                          const SymbolScope& scope) {
   if (indices.volume() < 1 || indices.volume() > kMostPlaces) return std::nullopt;
@@ -85,7 +85,7 @@ std::optional<std::vector<Rows>> rows_at(const Tensor& indices, const Dim& exten
   return out;
 }
 
-/// Return the axis of extent 1 that the node of a wire adds to its input; nothing for other nodes.
+/// Return the unit axis that the node of a wire adds to its input; nothing for other nodes.
 std::optional<int64_t> added_axis(const Graph& graph, OutletId wire) {
   const Node& node = graph.node(wire.node);
   if (node.inputs.size() != 1 || !node.op->traits().keeps_order) return std::nullopt;
@@ -99,7 +99,7 @@ std::optional<int64_t> added_axis(const Graph& graph, OutletId wire) {
   return std::nullopt;
 }
 
-/// Concatenate the slices of `x`.
+/// Concatenate slices of `x`.
 Result<OutletId> joined_rows(Rewrite& rewrite, OutletId x, int64_t axis,
                              const std::vector<Rows>& rows) {
   const std::string& name = rewrite.node().name;
@@ -118,7 +118,7 @@ Result<OutletId> joined_rows(Rewrite& rewrite, OutletId x, int64_t axis,
 
 }  // namespace
 
-/// Rows at constant indices are slices if their sign is known.
+/// Replace rows at constant indices by slices, if the signs of the indices are known.
 Status Gather::slice_places(Rewrite& rewrite) const {
   const Fact& indices = rewrite.in(1);
   const Dim& extent = rewrite.in(0).dim(static_cast<int>(axis));
@@ -137,8 +137,8 @@ Status Gather::slice_places(Rewrite& rewrite) const {
   return rewrite.replace({out});
 }
 
-/// Add an axis of extent 1 to the rows rather than to their indices: indices with one axis may then
-/// be known to count up.
+/// Add a unit axis to the rows rather than to their indices: the form of indices with one axis may
+/// be known.
 Status Gather::move_axis_downstream(Rewrite& rewrite) const {
   const Dim& extent = rewrite.in(0).dim(static_cast<int>(axis));
   const auto added = added_axis(rewrite.old_graph(), rewrite.input(1));
@@ -151,8 +151,8 @@ Status Gather::move_axis_downstream(Rewrite& rewrite) const {
   return rewrite.replace_by(make_op<AddAxis>(at), {rows});
 }
 
-/// Consecutive rows are a slice if the table is known to have them, or if indices are clamped to
-/// the first and last row: then it is a slice of the rows padded by repeats.
+/// Replace consecutive rows by a slice if all of them are known to exist. If indices are clamped to
+/// the first and last row, slice the rows after padding them with repeats.
 Status Gather::declutter(Rewrite& rewrite) const {
   if (rewrite.in(0).konst) return {};
   if (rewrite.in(1).konst) return slice_places(rewrite);

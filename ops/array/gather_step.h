@@ -5,7 +5,7 @@
 
 namespace rill::ops {
 
-/// Slices of an axis, by their indices; zeros where an index is out of range.
+/// Slices of an axis at indices; zeros for an index out of range.
 struct GatherArgs {
   PlacedView data;
   PlacedView indices;
@@ -14,17 +14,17 @@ struct GatherArgs {
 };
 RILL_STEP_FIELDS(GatherArgs, data, indices, out, axis)
 
-/// The same of block-quantised constants.
+/// As above for block-quantised constants.
 struct BlockArgs {
   BlockFormat format = BlockFormat::kNone;
   Ref data;
   Ref indices;
   Ref out;
   DType index_type = DType::kI64;
-  int64_t count = 0;   ///< of indices
-  int64_t extent = 0;  ///< of the axis
-  int64_t outer = 1;   ///< slices of the preceding axes
-  int64_t blocks = 0;  ///< of one index
+  int64_t count = 0;   ///< number of indices
+  int64_t extent = 0;  ///< extent of the axis
+  int64_t outer = 1;   ///< product of the extents before the axis
+  int64_t blocks = 0;  ///< blocks per slice
 };
 
 RILL_STEP_FIELDS(BlockArgs, format, data, indices, out, index_type, count, extent, outer, blocks)

@@ -40,14 +40,14 @@ TEST(Gather, RefusalsNameTheCause) {
                     Code::kDType, "no type");
 }
 
-// Numbers without a type are floats in NNEF.
-TEST(Gather, TakesWholeFloatsForIndices) {
+// In NNEF, numbers without a type are floats.
+TEST(Gather, TakesIntegralFloatsAsIndices) {
   const Graph graph = graph_of({{"x", "3"}, {"f", "2"}}, "y = tract_core_gather(x, f, axis = 0);");
   const auto y = run(graph, {f32({3}, {5, 6, 7}), f32({2}, {2, 0})}).value();
   expect_same(y[0], f32({2}, {7, 5}));
 }
 
-TEST(Gather, TakesTheLargestIntegersForOutOfRange) {
+TEST(Gather, TreatsTheLargestIntegersAsOutOfRange) {
   const Graph graph = graph_of(kTable, "y = tract_core_gather(x, i, axis = 0);");
   const auto y = run(graph, {random_f32(1, {4, 3}), i64({2}, {INT64_MIN, INT64_MAX})}).value();
   expect_same(y[0], f32({2, 3}, {0, 0, 0, 0, 0, 0}));
@@ -60,7 +60,7 @@ TEST(Gather, OfAnEmptyTableGivesZeros) {
   expect_same(y[0], f32({2, 3}, {0, 0, 0, 0, 0, 0}));
 }
 
-/// Rows of x [S, 3] at places that are pairs of zeros and indices.
+/// Gather rows of x [S, 3] at positions that are pairs of a constant and an index.
 std::string positions_of(const std::string& zeros) {
   return "r = tract_core_range(0, S, 1);"
          " i = unsqueeze(r, axes = [1, 2]);"
@@ -68,7 +68,7 @@ std::string positions_of(const std::string& zeros) {
          " y = tract_core_gather_nd(unsqueeze(x, axes = [0]), concat([z, i], axis = 2));";
 }
 
-TEST(Gather, AtCountedPlacesOfAFirstRowStreams) {
+TEST(Gather, AtCountedPositionsOfTheFirstRowStreams) {
   const Graph graph =
       graph_of({{"x", "S, 3"}}, positions_of("tract_core_cast([[[0]]], to = 'i64')"));
   expect_streams(graph, 0, {1, 4}, {1, 9}, {0, 0});
@@ -79,7 +79,7 @@ TEST(Gather, AtCountedPlacesOfAFirstRowStreams) {
 }
 
 // An index out of range gives zeros.
-TEST(Gather, AtPlacesAfterTheFirstRowKeepsThem) {
+TEST(Gather, AtPositionsPastTheFirstRowGivesZeros) {
   const Graph graph =
       graph_of({{"x", "S, 3"}}, positions_of("tract_core_cast([[[1]]], to = 'i64')"));
   const auto y = run(declutter(graph).value(), {random_f32(3, {4, 3})});
@@ -87,7 +87,7 @@ TEST(Gather, AtPlacesAfterTheFirstRowKeepsThem) {
   expect_same((*y)[0], f32({4, 1, 3}, std::vector<float>(12, 0.0F)));
 }
 
-/// Rows of x [S, 2] between which `times` places a row lie, as a linear interpolation reads them.
+/// Gather rows of x [S, 2] as a linear interpolation to `times` positions per row reads them.
 Graph interpolated(int64_t times, const std::string& scale, bool after) {
   return graph_of({{"x", "S, 2"}},
                   str_cat("r = tract_core_cast(tract_core_range(0, ", times,
@@ -99,8 +99,8 @@ Graph interpolated(int64_t times, const std::string& scale, bool after) {
                           ", axis = 0);"));
 }
 
-TEST(Gather, OfRowsBetweenWhichPlacesLieStreams) {
-  // The first place reads the row after the first one.
+TEST(Gather, OfInterpolatedRowsStreams) {
+  // The first position reads the row after the first one.
   expect_streams(interpolated(4, "0.25", false), 0, {1, 4}, {1, 2, 9}, {0, 0});
   expect_streams(interpolated(4, "0.25", true), 0, {1, 4}, {1, 2, 9}, {4, 2});
   expect_streams(interpolated(2, "0.5", true), 0, {1, 2}, {1, 2, 9}, {2, 1});
@@ -177,7 +177,8 @@ Tensor counted(const std::vector<int64_t>& shape, int64_t volume) {
   return f32(shape, values);
 }
 
-/// Gather windows of frames of `x` [S, 2] by indices of rank 2, which an assertion keeps within it.
+/// Gather windows of frames of `x` [S, 2] by indices of rank 2; an assertion keeps the indices in
+/// range.
 Graph windows(std::string_view indices, std::string_view least) {
   return graph_of({{"x", "S, 2"}}, str_cat(indices, " y = tract_core_gather(x, i, axis = 0);"), "y",
                   str_cat("extension tract_assert S >= ", least, ";\n"));
@@ -233,8 +234,8 @@ TEST(Gather, OfWindowsThatMayLieOutsideIsRefused) {
       << pulsed.error().to_string();
 }
 
-// Sums of bytes wrap at 256.
-TEST(Gather, ByIndicesOfBytesIsNoSlice) {
+// Sums of u8 wrap at 256.
+TEST(Gather, ByU8IndicesDoesNotBecomeASlice) {
   const Graph graph = graph_of({{"x", "S"}},
                                "i = tract_core_cast(tract_core_range(0, S, 1), to = 'u8');"
                                " y = tract_core_gather(x, i, axis = 0);");

@@ -7,14 +7,14 @@
 
 namespace rill::ops {
 
-/// Write the slices of axis `on` at the indices, zeros for an index out of range.
-/// `visit` shows the type of an element to a function, as `visit_plain_size` does, and `index_at`
-/// reads an index, as `plain_index_at` does: steps know numbers, graphs strings and dims as well.
+/// Write the slices of axis `on` at the indices; zeros for an index out of range. `visit` calls a
+/// function with the type of an element, as `visit_plain_size` does. `index_at` reads an index, as
+/// `plain_index_at` does. Steps read numbers only; evaluation also reads strings and dims.
 template <class Visit, class IndexAt>
 void gather_along(const View& data, const View& indices, int on, const View& out,
                    const Visit& visit, const IndexAt& index_at) {
   const View slice = without_axis(data, on);
-  // The output's axes in two parts: those of the indices, and the others.
+  // Split the output's axes into those of the indices and the others.
   View places = indices;
   View rest = slice;
   for (int i = 0; i < indices.rank; ++i) {

@@ -1,5 +1,5 @@
-// Rows of a gather that make windows, each `hop` rows after the previous one, are adjacent slices:
-// the indices are a column that counts up, plus a row of constants.
+// Turns gathers of windows, each `hop` rows after the previous one, into adjacent slices. The
+// indices of windows are a column that counts up, plus a row of constants.
 
 #include <algorithm>
 #include <numeric>
@@ -21,17 +21,17 @@
 namespace rill::ops {
 namespace {
 
-// Windows of sound have up to some thousand samples; each piece of a window is a few nodes.
+// Windows of audio have up to a few thousand samples; each piece of a window takes a few nodes.
 constexpr int64_t kMostRows = 1 << 14;
 constexpr int64_t kMostPieces = 512;
 
-/// Window i has the rows first + i * hop + offsets[..] of a table.
+/// Window i has the rows first + i * hop + offsets[k] of a table.
 struct Windows {
   Dim first;
   Dim count;
   int64_t hop = 1;
   std::vector<int64_t> offsets;
-  bool across = false;  ///< a window is a column of the indices
+  bool across = false;  ///< each column of the indices is a window
 
   int64_t size() const { return static_cast<int64_t>(offsets.size()); }
   bool gapless() const {
@@ -71,7 +71,7 @@ std::optional<Windows> windows_of(const Graph& graph, OutletId indices, const Sy
   return std::nullopt;
 }
 
-/// Return whether all rows are known to lie in the table.
+/// Return whether all rows of the windows are known to exist in the table.
 bool lie_inside(const Windows& windows, const Dim& extent, const SymbolScope& scope) {
   const auto [least, most] = std::minmax_element(windows.offsets.begin(), windows.offsets.end());
   const Dim last = windows.first + (windows.count - Dim(1)) * Dim(windows.hop) + Dim(*most);
@@ -79,7 +79,7 @@ bool lie_inside(const Windows& windows, const Dim& extent, const SymbolScope& sc
          scope.proves_ge(extent, scope.simplify(last + Dim(1)));
 }
 
-/// Builds windows of rows of `x` from pieces; a piece has an axis of windows and an axis of rows.
+/// Builds windows of rows of `x` from pieces. A piece has an axis of windows and an axis of rows.
 class Pieces {
  public:
   Pieces(Rewrite& rewrite, OutletId x, int64_t axis, const Windows& windows)
@@ -103,8 +103,8 @@ class Pieces {
                           std::move(op), {from});
   }
 
-  /// Add the rows [at, at + hop) of all windows, or those of them that a window has: windows of
-  /// `hop` rows are adjacent without a gap.
+  /// Add the rows [at, at + hop) of all windows, or as many as the windows have: windows of `hop`
+  /// rows are adjacent without a gap.
   Status add_rows(int64_t at) {
     const int64_t hop = windows_.hop;
     const int64_t missing = std::max<int64_t>(0, at + hop - windows_.size());
@@ -154,7 +154,7 @@ int64_t pieces_of(const Windows& windows) {
 
 }  // namespace
 
-/// Windows of rows are slices if all are known to lie in the table.
+/// Replace windows of rows by slices if all rows are known to exist.
 Status Gather::slice_windows(Rewrite& rewrite) const {
   if constexpr (built("concat") && built("axis_ops") && built("reshape")) {
     const Dim& extent = rewrite.in(0).dim(static_cast<int>(axis));

@@ -3,7 +3,7 @@
 namespace rill::ops {
 namespace {
 
-/// Grows one group until both products agree.
+/// Grows one group until the products of both sides are equal.
 class Grower {
  public:
   Grower(std::span<const Dim> from, std::span<const Dim> to, AxisGroup* group)

@@ -7,7 +7,7 @@
 
 namespace rill::ops {
 
-/// Corresponding axes of two shapes of equal volume: the products of both ranges agree.
+/// Ranges of axes of two shapes with equal products.
 struct AxisGroup {
   int from_begin = 0;
   int from_end = 0;
@@ -15,8 +15,8 @@ struct AxisGroup {
   int to_end = 0;
 };
 
-/// Split two shapes into the smallest groups, in order; axes that cannot be separated are one
-/// group.
+/// Split two shapes of equal volume into the smallest groups, in order. Axes that cannot be
+/// separated form one group.
 std::vector<AxisGroup> axis_groups(std::span<const Dim> from, std::span<const Dim> to);
 
 }  // namespace rill::ops

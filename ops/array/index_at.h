@@ -8,7 +8,7 @@
 
 namespace rill::ops {
 
-/// Read an index of a type of integers.
+/// Read an index from a view with an integer type.
 inline int64_t plain_index_at(const View& indices, int64_t offset) {
   int64_t index = INT64_MIN;
   visit_number(indices.dtype, [&](auto tag) {
@@ -20,7 +20,8 @@ inline int64_t plain_index_at(const View& indices, int64_t offset) {
   return index;
 }
 
-/// Return an index in [0, extent): negative ones count from the end. -1 if it is out of range.
+/// Return an index in [0, extent), with negative indices counted from the end; -1 if it is out of
+/// range.
 inline int64_t wrapped_index(int64_t index, int64_t extent) {
   if (index < -extent) return -1;
   if (index < 0) index += extent;

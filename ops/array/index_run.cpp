@@ -10,13 +10,13 @@ namespace {
 
 using Function = Course::Function;
 
-// Real models compute an index from its range in a handful of nodes.
+// Models compute an index from its range in a few nodes.
 constexpr int kMostNodes = 24;
 
-// Keeps products of strides far from overflow.
+// Keeps products of strides within int64.
 constexpr int64_t kMostStep = 1 << 24;
 
-/// Return the run after an operation with a number; nothing if the result is not a run.
+/// Return the run after an operation with a number `by`; nothing if the result is not a run.
 std::optional<IndexRun> run_with(Function kind, IndexRun run, const Dim& by, bool number_first) {
   if (kind == Function::kMax && !run.low) {
     run.low = by;

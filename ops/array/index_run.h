@@ -6,7 +6,7 @@
 
 namespace rill::ops {
 
-/// Indices that count up from a start, clamped to [`low`, `high`].
+/// Indices begin, begin + step, ... before end, clamped to [`low`, `high`].
 struct IndexRun {
   Dim begin;
   Dim end;
@@ -18,19 +18,19 @@ struct IndexRun {
   IndexRun moved(const Dim& by) const { return {begin + by, end + by, step, {}, {}}; }
 };
 
-/// Return whether a type counts rows: sizes, and integers that hold the rows of any table.
+/// Return whether a type can index the rows of any table: dims, and integers that are wide enough.
 bool counts_rows(DType dtype);
 
-/// Return the run that a wire of indices counts in row-major order; nothing for other wires.
+/// Return the run that a wire of indices has in row-major order; nothing for other wires.
 std::optional<IndexRun> index_run_of(const Graph& graph, OutletId indices);
 
-/// Constant indices relative to those of a wire.
+/// Indices that are a wire plus constant offsets.
 struct OffsetIndices {
   TensorPtr offsets;
   OutletId from;
 };
 
-/// Return the constant offsets and the wire whose sum a wire is; nothing for other wires.
+/// Split a wire into constant offsets plus another wire; nothing for other wires.
 std::optional<OffsetIndices> offset_indices_of(const Graph& graph, OutletId indices);
 
 /// The indices i * hop for i = 0, 1, 2, ..., each repeated `times` times.

@@ -8,8 +8,9 @@
 namespace rill::ops {
 namespace {
 
-/// Replace each index by the value at that place, or by `fallback` if there is none.
-/// Shapes: any, kept. Types: integers -> the type of the values, strings included.
+/// Replace each index by the entry of `values` at that index, or by `fallback` if it is out of
+/// range.
+/// Shapes: any, kept. Types: integers -> the type of the values, which may be strings.
 /// Errors: kDType, kShape if the values are not a list.
 /// Stream: pointwise.
 /// Source: ONNX-ML, `CategoryMapper`; tract, `tract_onnx_ml_direct_lookup`.
@@ -61,8 +62,8 @@ class DirectLookup final : public OpBase<DirectLookup> {
   }
 };
 
-/// Replace each value by its index in a list, and by `fallback` where it is not in it.
-/// Shapes: any, kept. Types: integers, bool and strings, those of the keys -> i32.
+/// Replace each value by its index in `keys`, or by `fallback` if it is not among them.
+/// Shapes: any, kept. Types: integers, bool or strings, the type of the keys -> i32.
 /// Errors: kDType, kShape if the keys are not a list.
 /// Stream: pointwise.
 /// Source: ONNX-ML, `CategoryMapper`; tract, `tract_onnx_ml_reverse_lookup`.
@@ -128,7 +129,7 @@ Result<Value> load_direct(LoadCtx& ctx) {
   auto op = draft_op<DirectLookup>();
   RILL_ASSIGN(op->values, constant_of(ctx, "values"));
   RILL_ASSIGN(op->fallback, constant_of(ctx, "fallback"));
-  // Numbers without a decimal point are dims: they take the type of the other operand.
+  // NNEF numbers without a decimal point are dims; they take the type of the other operand.
   for (auto [one, other] : {std::pair{&op->fallback, &op->values}, {&op->values, &op->fallback}}) {
     if ((*one)->dtype() != DType::kDim || !is_number((*other)->dtype())) continue;
     RILL_ASSIGN(Tensor typed, cast(**one, (*other)->dtype()));

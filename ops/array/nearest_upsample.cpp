@@ -9,15 +9,15 @@
 namespace rill::ops {
 namespace {
 
-/// Axes of the copy that `eval` makes: two for each axis that is repeated.
+/// Return the axes of the copy that `eval` makes: two per repeated axis, one per other axis.
 size_t axes_of(const std::vector<int64_t>& scales) {
   size_t axes = scales.size();
   for (const int64_t scale : scales) axes += scale != 1 ? 1 : 0;
   return axes;
 }
 
-/// Return how often `add`, `repeat` and `merge` repeat the elements of an axis; 0 if they do
-/// anything else.
+/// Return how often `add`, a repeat and `merge` repeat the elements of an axis; 0 if they do
+/// something else.
 int64_t repeats(const AddAxis& add, const Fact& repeated, const Reshape& merge,
                 const Fact& source) {
   const int64_t axis = merge.axis;
@@ -43,7 +43,8 @@ Result<Facts> NearestUpsample::infer(FactSpan in) const {
   return one_fact(std::move(out));
 }
 
-/// One copy: treat an axis of d elements repeated s times as [d, s], with stride 0 for s.
+/// Upsample by one copy: treat an axis of d elements repeated s times as [d, s], with stride 0 for
+/// s.
 Status NearestUpsample::eval(EvalCtx& ctx) const {
   View from = ctx.in[0];
   View to = ctx.out[0];

@@ -10,8 +10,8 @@ class Reshape;
 
 /// Repeat each element along some axes: out[.., i, ..] = in[.., i / scale, ..].
 /// Shapes: [D0..Dn] -> [D0 * scales[0]..Dn * scales[n]].
-/// Types: all, block-quantised constants excepted. Errors: kShape if `scales` does not fit.
-/// Stream: made after pulsing only.
+/// Types: all except block-quantised constants. Errors: kShape if `scales` does not fit the shape.
+/// Stream: not applicable; created only after pulsing.
 /// Source: tract, `NearestUpsample`.
 struct NearestUpsample final : OpBase<NearestUpsample> {
   std::vector<int64_t> scales;
@@ -25,7 +25,7 @@ struct NearestUpsample final : OpBase<NearestUpsample> {
   Status fuse(Rewrite& rewrite) const override;
 };
 
-/// Recognise an axis that is added, repeated and merged with the previous one.
+/// Replace an axis that is added, repeated and merged with the previous axis by an upsampling.
 Status fuse_upsample(const Reshape& reshape, Rewrite& rewrite);
 
 }  // namespace rill::ops

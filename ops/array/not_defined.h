@@ -5,7 +5,7 @@
 
 namespace rill::ops {
 
-/// Refuse an input whose type the operator does not compute: kDType, with a remedy for sizes.
+/// Refuse an input whose type the operator does not support: kDType, with a remedy for sizes.
 Status not_defined_for(const Fact& input);
 /// As above, for two inputs of one type.
 Status not_defined_for(const Fact& a, const Fact& b);

@@ -6,10 +6,11 @@
 namespace rill::ops {
 namespace {
 
-/// Spread indices over a new axis: `on` where its position is the index, `off` elsewhere.
+/// Encode indices one-hot on a new axis: `on` where the position equals the index, `off` elsewhere.
 /// Shapes: [D0..Dn] -> [D0..dim..Dn], the new axis at `axis`.
-/// Types: integers, negative ones count from the end, those out of range give `off` alone -> f32.
-/// Errors: kShape if there is no such place, or `dim` is negative; kDType.
+/// Types: integers -> f32. Negative indices count from the end; for those out of range, all is
+/// `off`.
+/// Errors: kShape if `axis` is not in [0, rank], or `dim` is negative; kDType.
 /// Stream: pointwise.
 /// Source: ONNX, `OneHot`; tract, `tract_core_one_hot`.
 class OneHot final : public OpBase<OneHot> {

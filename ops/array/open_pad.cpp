@@ -9,7 +9,7 @@
 namespace rill::ops {
 namespace {
 
-// More frames than any window has, because padding that is cut afterwards costs time.
+// More frames than any window has. More padding, which is cut afterwards, would cost time.
 constexpr int64_t kMostCut = 1 << 16;
 
 constexpr const char* kConstant = "constant";
@@ -48,7 +48,7 @@ class OpenPadder {
         .hint("Set the symbols, as in --set S=16000");
   }
 
-  /// Return the cuts of negative amounts, and set these amounts to 0.
+  /// Return the cuts that negative amounts mean, and set those amounts to 0.
   Amounts take_cuts(Dim* before, Dim* after) const {
     const SymbolScope& scope = ctx_.graph().scope;
     const auto take = [&](Dim* amount) {
@@ -62,7 +62,7 @@ class OpenPadder {
     return {std::move(first), take(after)};
   }
 
-  /// Pad by the largest amounts, which are numbers, and cut the surplus.
+  /// Pad by the upper bounds of the amounts, and cut the surplus.
   Result<OutletId> padded_and_cut(OutletId x, const Dim& before, const Dim& after,
                                   std::pair<int64_t, int64_t> most) {
     const Dim length = extent(x);
@@ -77,7 +77,7 @@ class OpenPadder {
     return ctx_.add1(std::move(part), {x}, "around");
   }
 
-  /// Put copies of the border on both sides.
+  /// Concatenate copies of the border on both sides.
   Result<OutletId> joined(OutletId x, const Dim& before, const Dim& after) {
     std::vector<OutletId> parts = {x};
     const auto put = [&](const Dim& amount, bool front) -> Status {

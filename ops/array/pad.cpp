@@ -24,7 +24,8 @@ constexpr std::string_view kConstant = "constant";
 constexpr std::string_view kReplicated = "replicated";
 constexpr std::string_view kReflect = "reflect";
 
-/// Return the input index for an output index; the output begins `before` earlier.
+/// Return the input index for an output index, given that the input begins at output index
+/// `before`.
 int64_t source_index(std::string_view mode, int64_t at, int64_t before, int64_t extent) {
   const int64_t i = at - before;
   if (mode == kReplicated) return std::clamp<int64_t>(i, 0, extent - 1);
@@ -32,7 +33,7 @@ int64_t source_index(std::string_view mode, int64_t at, int64_t before, int64_t 
   return i < extent ? i : 2 * (extent - 1) - i;
 }
 
-/// Return the part of the output with the input.
+/// Return the part of the output that holds the input.
 template <class T>
 T inner_part(const T& out, const Pads& pads) {
   T inner = out;
@@ -62,7 +63,7 @@ void eval_mirrored(const Pad& op, const View& x, const View& out) {
   });
 }
 
-/// Emit the fill of a box, without its axes of extent 1; return false if it has too many others.
+/// Emit a fill of a box, without its unit axes. Return false if it has too many other axes.
 bool emit_fill(Lowering& lowering, const Operand& box, const Tensor& value) {
   FillArgs args{box, 0};
   args.to.rank = 0;
@@ -142,7 +143,7 @@ Status Pad::lower(Lowering& lowering) const {
     lowering.step(kBorder, std::move(args), {}, {out});
     return {};
   }
-  // Slabs before and after on each axis, without the parts that earlier axes covered.
+  // Fill slabs before and after each axis, without the parts that earlier axes covered.
   Operand open = out;
   for (int axis = 0; axis < out.rank; ++axis) {
     const auto i = static_cast<size_t>(axis);
@@ -241,7 +242,7 @@ Status Pad::save(SaveCtx& ctx) const {
 
 namespace {
 
-/// Read `value`: a number, or a constant if f32 cannot represent it.
+/// Read `value`: a number, or a constant for values that f32 cannot represent.
 Result<TensorPtr> fill_of(LoadCtx& ctx) {
   RILL_ASSIGN(const Value given, ctx.value("value"));
   if (const auto* wire = given.get<OutletId>()) {
@@ -252,8 +253,8 @@ Result<TensorPtr> fill_of(LoadCtx& ctx) {
   return std::make_shared<const Tensor>(Tensor::scalar(number));
 }
 
-/// Pad axes by the amounts that depend on sizes, and return the others. Nothing if `padding` is not
-/// a list of such pairs, one per axis.
+/// Pad axes whose amounts are symbolic, and return the other amounts. Nothing if `padding` is not a
+/// list of pairs, one per axis.
 Result<std::optional<Pads>> pad_by_sizes(LoadCtx& ctx, const std::string& border,
                                          const Tensor& value, OutletId* x) {
   RILL_ASSIGN(const Value written, ctx.value("padding"));

@@ -7,15 +7,15 @@
 namespace rill::ops {
 
 /// Pad every axis before and after. `mode`: "constant" pads with `value`, "replicated" with the
-/// nearest element, "reflect" with the elements mirrored at the first and last one, which are not
-/// repeated.
+/// nearest element, and "reflect" with the elements mirrored at the first and last element, which
+/// are not repeated.
 /// Shapes: [D0..Dn] -> [before0 + D0 + after0..].
-/// Types: all plain ones; `value` is of rank 0 and of the input's type.
-/// Errors: kShape if `pads` does not fit the rank or is negative, or there are too few elements to
-/// repeat or to mirror; kDType.
-/// Stream: on the streaming axis, "constant": delay -= before, no data moves, except a mask. The
-/// other modes repeat kept frames, which must have arrived: this limits how far the delay falls. A
-/// downstream window finds them in its history.
+/// Types: all plain ones; `value` has rank 0 and the input's type.
+/// Errors: kShape if `pads` does not match the rank, is negative, or needs more elements to repeat
+/// or mirror than there are; kDType; kUnsupported for another mode.
+/// Stream: on the streaming axis, "constant" subtracts `before` from the delay; no data moves,
+/// except for a mask. The other modes repeat frames of the stream. These frames must have arrived,
+/// which bounds the reduction of the delay. A downstream window may read them from its history.
 /// Source: NNEF 1.0, `pad`.
 class Pad final : public OpBase<Pad> {
  public:

@@ -22,7 +22,7 @@ Status write_fill(const FillArgs& args, StepWriter& to) {
   return {};
 }
 
-/// Return a view of frames of an axis, or of frames past its ends, `by` frames from each other.
+/// Return a view of frames of an axis, every `by`-th from `first`; `first` may be past the ends.
 PlacedView frames_at(PlacedView box, int axis, int64_t first, int64_t frames, int64_t by = 1) {
   box.advance(axis, first);
   box.shape[static_cast<size_t>(axis)] = frames;

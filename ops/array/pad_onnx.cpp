@@ -1,4 +1,4 @@
-// Reads ONNX's Pad.
+// Reads ONNX's Pad and CenterCropPad.
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@
 namespace rill::ops {
 namespace {
 
-/// Return the amounts for every axis of the input.
+/// Return the amounts for every axis of the input, 0 for axes that the node omits.
 Result<std::vector<Amounts>> amounts(OnnxCtx& ctx, int rank) {
   RILL_ASSIGN(const std::vector<Dim> written, ctx.dims("pads"));
   std::vector<int64_t> axes;
@@ -35,7 +35,8 @@ Result<std::vector<Amounts>> amounts(OnnxCtx& ctx, int rank) {
   return pads;
 }
 
-/// Move the constant amounts out and set them to 0; symbolic amounts stay in `written`.
+/// Move the amounts of axes with two constants out, and set them to 0; the amounts of other axes
+/// stay in `written`.
 Pads take_numbers(std::vector<Amounts>* written) {
   Pads out;
   for (auto& [before, after] : *written) {
@@ -48,7 +49,7 @@ Pads take_numbers(std::vector<Amounts>* written) {
   return out;
 }
 
-/// Return the axes with a symbolic amount.
+/// Return the axes that have an amount other than 0.
 std::vector<OpenPads> open_pads(const std::vector<Amounts>& amounts) {
   std::vector<OpenPads> out;
   for (size_t axis = 0; axis < amounts.size(); ++axis) {
@@ -76,8 +77,8 @@ Result<TensorPtr> fill_of(OnnxCtx& ctx, const Fact& in) {
   return std::make_shared<const Tensor>(std::move(fill));
 }
 
-/// Apply negative amounts as cuts, and set them to 0. Leave a cut that may reach entries added at
-/// the other end to `later`; null if nothing can be cut later.
+/// Apply negative amounts as cuts, and set them to 0. If a cut may reach entries that are added at
+/// the other end, put it into `later` instead; null if no cut can be made later.
 Result<OutletId> cut_negative(OnnxCtx& ctx, OutletId x, Pads* pads, std::vector<Amounts>* later) {
   for (size_t axis = 0; axis < pads->size(); ++axis) {
     auto& [before, after] = (*pads)[axis];
@@ -98,7 +99,7 @@ Result<OutletId> cut_negative(OnnxCtx& ctx, OutletId x, Pads* pads, std::vector<
   return x;
 }
 
-/// Wrap around to the entries of the other side, as often as needed.
+/// Pad with the entries from the other end, wrapping around as often as needed.
 Result<OutletId> wrapped(OnnxCtx& ctx, OutletId x, const Pads& pads) {
   for (size_t axis = 0; axis < pads.size(); ++axis) {
     const auto [before, after] = pads[axis];
@@ -112,7 +113,7 @@ Result<OutletId> wrapped(OnnxCtx& ctx, OutletId x, const Pads& pads) {
     }
     const int64_t extent = *number;
     RILL_CHECK(extent > 0, "an empty axis has no entries to repeat");
-    // Make whole copies on both sides, and cut the outer ones.
+    // Concatenate whole copies, and cut the outer ones.
     const int64_t front = (before + extent - 1) / extent;
     const int64_t copies = front + 1 + (after + extent - 1) / extent;
     RILL_CHECK(copies <= 4096, "pads of ", before, " and ", after, " for ",
@@ -164,8 +165,8 @@ Result<Value> pad(OnnxCtx& ctx) {
   return as_value(x);
 }
 
-/// Cut or zero-pad both sides of an axis of symbolic extent; for an odd number, the larger half
-/// goes after.
+/// Cut or zero-pad both ends of an axis if an extent is symbolic. If the difference is odd, the
+/// larger half is at the end.
 Result<OutletId> centered_open(OnnxCtx& ctx, OutletId x, int axis, const Dim& to,
                                const Tensor& zero) {
   const Dim from = ctx.fact(x).dim(axis);
@@ -178,7 +179,7 @@ Result<OutletId> centered_open(OnnxCtx& ctx, OutletId x, int axis, const Dim& to
   return ctx.add1(make_op<Slice>(axis, begin, begin + to), {x}, "center");
 }
 
-/// Cut or zero-pad both sides; for an odd number, the larger half goes after.
+/// Cut or zero-pad both ends of axes. If the difference is odd, the larger half is at the end.
 Result<Value> center(OnnxCtx& ctx) {
   RILL_ASSIGN(OutletId x, ctx.wire("input_data"));
   RILL_ASSIGN(const std::vector<Dim> shape, computed_dims(ctx, "shape"));

@@ -12,7 +12,7 @@ void run_fill(const FillArgs& args, const Frame& frame) noexcept {
 
 namespace {
 
-/// Return frames of a box along an axis, or past its ends, `by` frames from each other.
+/// Return a view of frames of an axis, every `by`-th from `first`; `first` may be past the ends.
 View frames_at(View box, size_t axis, int64_t first, int64_t frames, int64_t by = 1) {
   box.data =
       static_cast<std::byte*>(box.data) + first * box.stride[axis] * dtype_size(box.dtype);

@@ -20,8 +20,8 @@ struct BorderArgs {
 RILL_STEP_FIELDS(BorderArgs, out, pads, reflect)
 
 void run_fill(const FillArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
-/// Pad the inner part with its own frames, axis by axis; frames of later axes include the padding
-/// of earlier ones.
+/// Pad the inner part with its own frames, axis by axis. Frames of later axes include the padding
+/// of earlier axes.
 void run_border(const BorderArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;
 void touch_fill(const FillArgs& args, StepTouches& touches);
 void touch_border(const BorderArgs& args, StepTouches& touches);

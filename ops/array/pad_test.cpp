@@ -60,8 +60,8 @@ TEST(Pad, AfterAStreamFollowsItsEnd) {
   expect_streams(graph, 1, {1, 2, 5}, {1, 4, 5, 11}, {0, 0, 0});
 }
 
-/// A graph that pads x by `before`, and after the end up to whole windows of 3 frames: as in
-/// exported models, it computes that number in floats.
+/// A graph that pads x by `before`, and at the end to whole windows of 3 frames. As exported models
+/// do, it computes the second amount in floats.
 Graph filled_windows(const std::string& border) {
   return graph_of({{"x", "2, S"}},
                   "sizes = tract_core_shape_of(x);"
@@ -95,7 +95,7 @@ TEST(Pad, BySizesStreams) {
   expect_streams(filled_windows("replicated"), 1, {1, 2, 5}, {1, 4, 6, 11});
 }
 
-TEST(Pad, OfOtherAxesIsPadInEachPulse) {
+TEST(Pad, OfOtherAxesPadsEachPulse) {
   const Graph graph =
       graph_of({{"x", "2, S"}}, "y = pad(x, padding = [(1, 2), (0, 0)], value = 3.0);");
   expect_streams(graph, 1, {1, 4}, {1, 9}, {0, 0});
@@ -107,7 +107,7 @@ TEST(Pad, OfAllAxesAtOnceStreams) {
   expect_streams(graph, 1, {1, 4}, {1, 9});
 }
 
-TEST(Pad, OfAnotherValueMakesTheFirstPrefixReal) {
+TEST(Pad, OfAnotherValueMaterialisesTheFirstPrefix) {
   const Graph graph =
       graph_of({{"x", "2, S"}},
                "a = pad(x, padding = [(0, 0), (2, 0)], value = 3.0);"

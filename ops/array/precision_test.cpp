@@ -29,8 +29,8 @@ std::vector<double> run(const Graph& graph, const std::vector<double>& x) {
   return values;
 }
 
-// By hand: the squares of 300 and 400 are beyond 65504, their root is 500.
-TEST(Precision, SquaresMayBeBeyondF16) {
+// By hand: the squares of 300 and 400 exceed 65504; the root of their sum is 500.
+TEST(Precision, SquaresMayExceedF16) {
   const Graph graph =
       graph_of({{"x", "1, 2", "f16"}}, "y = l2_normalization(x, axes = [1], epsilon = 1e-6);");
   EXPECT_EQ(graph.fact(graph.outputs[0]).dtype, DType::kF16);
@@ -40,7 +40,7 @@ TEST(Precision, SquaresMayBeBeyondF16) {
 }
 
 // By hand: f16 rounds 1e-8 to 0, and 0 / 0 is NaN.
-TEST(Precision, LiteralsThatF16CannotHoldAreNotRounded) {
+TEST(Precision, LiteralsOutOfRangeOfF16AreNotRounded) {
   EXPECT_EQ(run(graph_of({{"x", "1, 2", "f16"}}, "y = x / (x + 1e-8);"), {0, 2}),
             (std::vector<double>{0, 1}));
   EXPECT_EQ(run(graph_of({{"x", "1, 2", "f16"}}, "y = (x * 70000.0) / 35000.0;"), {1, 3}),
@@ -58,8 +58,8 @@ TEST(Precision, OperatorsByThemselvesStayNarrow) {
   EXPECT_EQ(type_of(graph, "y"), DType::kF16);
 }
 
-// An operator that moves elements does not round. It belongs to a chain if it is within it, but not
-// at its ends.
+// An operator that only moves elements does not round. It belongs to a chain inside the chain, but
+// not at its ends.
 TEST(Precision, MovesBelongToChainsBetweenOperatorsOnly) {
   const Graph graph = graph_of({{"x", "1, 4", "f16"}},
                                "a = transpose(x, axes = [1, 0]); b = a * a;"
@@ -79,7 +79,7 @@ TEST(Precision, ChainsEndBeforeProducts) {
   EXPECT_EQ(type_of(graph, "y"), DType::kF16);
 }
 
-// A cast that a file contains rounds, also within a chain.
+// A cast that a file contains rounds, even inside a chain.
 TEST(Precision, CastsOfTheFileRound) {
   const Graph graph =
       graph_of({{"x", "1, 2", "f32"}}, "y = sqrt(sqr(tract_core_cast(sqr(x), to = 'f16')));");
@@ -97,8 +97,9 @@ TEST(Precision, NotesNameTheConstantsThatAreOutOfRange) {
       << chains.notes[0];
 }
 
-// By IEEE 754: f16 ends at 65504 (65520 rounds to infinity), and has full precision from 2^-14 up.
-TEST(Precision, ConstantsFitWhereTheirBitsSurvive) {
+// By IEEE 754: the largest f16 is 65504 (65520 rounds to infinity), and f16 has full precision from
+// 2^-14.
+TEST(Precision, ConstantsFitIfTheirBitsSurvive) {
   const auto weights = test::f32({2}, {1e-8F, 1.0F});
   EXPECT_TRUE(fits(weights, DType::kF16, Fit::kLargestElement));
   EXPECT_FALSE(fits(weights, DType::kF16, Fit::kEveryElement));

@@ -14,7 +14,7 @@
 namespace rill::ops {
 namespace {
 
-// The most elements that a file may request without containing their data.
+// The maximum number of elements that a file may request without containing their data.
 constexpr int64_t kMaxElements = int64_t{1} << 28;
 
 }  // namespace
@@ -55,7 +55,7 @@ std::optional<SizeRatio> Range::size(const SizeTrace& trace) const {
 }
 
 Status Range::pulsify(PulseBuilder& b) const {
-  // Between scores and values, a range that does not count frames is the same in every pulse.
+  // Between scores and values, a range along another axis is the same in every pulse.
   if (b.scores() && !b.scores()->square().has(0)) return Op::pulsify(b);
   RILL_ASSIGN(const OutletId wire, b.count(0, start, step));
   StreamFact stream;
@@ -86,7 +86,8 @@ Status Range::save(SaveCtx& ctx) const {
 
 namespace {
 
-/// Count in a float type by repeated addition, whose drift is part of the operator's definition.
+/// Count in a float type by repeated addition; its rounding errors are part of the operator's
+/// definition.
 template <class T>
 Result<Tensor> counted(DType dtype, double start, double end, double step) {
   const double length = std::ceil((end - start) / step);
@@ -118,8 +119,8 @@ Result<Value> load_floats(LoadCtx& ctx, const TensorPtr* bounds) {
   return as_value(ctx.konst(std::move(out).value()));
 }
 
-/// Count between the numbers of inputs.
-/// Shapes: start, end and step, one element each -> [`count`], a symbol until they are known.
+/// Count between numbers that inputs give.
+/// Shapes: start, end and step with one element each -> [`count`], a symbol until they are known.
 /// Types: integers of one type, kept. Errors: kShape, kDType; kUnsupported at prepare.
 /// Stream: refused.
 /// Source: tract, `tract_core_range`.

@@ -4,19 +4,19 @@
 
 namespace rill::ops {
 
-/// Count from `start` in steps, up to `end` or past it by less than a step.
-/// Shapes: no input -> [ceil(|end - start| / |step|)]; symbolic bounds in the wrong order give an
-/// empty range.
-/// Types: gives i64. Errors: kShape if the step is 0.
-/// Stream: up to the length of a stream, counts its frames; the start must be a number.
+/// Count from `start` in steps, up to but not including `end`.
+/// Shapes: no input -> [ceil(|end - start| / |step|)]; empty if symbolic bounds turn out to be in
+/// the wrong order.
+/// Types: none -> i64. Errors: kShape if the step is 0.
+/// Stream: a range up to the length of a stream counts its frames; `start` must be a number.
 /// Source: tract, `tract_core_range`.
 class Range final : public OpBase<Range> {
  public:
   Dim start;
   Dim end;
   int64_t step = 1;
-  /// Whether the bounds mentioned symbols originally. Such a range is not folded when they are
-  /// bound, so that a whole run computes like a stream, with the same bits.
+  /// Whether the bounds contained symbols originally. Such a range is not folded when the symbols
+  /// are bound, so that a whole run computes the same bits as a stream.
   bool open = false;
   Range() = default;
   Range(Dim from, Dim to, int64_t by)

@@ -9,8 +9,8 @@
 namespace rill::ops {
 namespace {
 
-/// Return whether the steps lead away from the limit, so that nothing is counted.
-/// `tract_core_range` counts in the direction of the limit in any case.
+/// Return whether the steps lead away from the limit, so that the range is empty.
+/// `tract_core_range` ignores the direction of the step.
 Result<bool> leads_away(OnnxCtx& ctx) {
   Tensor numbers[3];
   size_t known = 0;
@@ -37,7 +37,7 @@ Result<bool> leads_away(OnnxCtx& ctx) {
               numbers[2].values<double>()[0]);
 }
 
-/// Compute a short list of known numbers now: models write axes in this form.
+/// Fold a short list of known numbers now: exporters compute axes in this form.
 Result<Value> folded(OnnxCtx& ctx, OutletId out) {
   constexpr int64_t kShort = 64;
   const auto count = ctx.fact(out).rank() == 1 ? ctx.fact(out).dim(0).to_int() : std::nullopt;
@@ -50,8 +50,8 @@ Result<Value> folded(OnnxCtx& ctx, OutletId out) {
   return as_value(ctx.konst(std::move(values[0]), "list"));
 }
 
-/// Count in floats up to a size, as PyTorch does for positions, if the bounds are integers, which
-/// floats hold exactly. Else nothing.
+/// Count in floats up to a size, as PyTorch does for positions. Nothing unless the bounds are
+/// integers, which floats represent exactly.
 Result<std::optional<Value>> range_of_floats(OnnxCtx& ctx) {
   std::vector<Value> bounds;
   bool open = false;
@@ -74,7 +74,7 @@ Result<std::optional<Value>> range_of_floats(OnnxCtx& ctx) {
   return std::optional<Value>(out);
 }
 
-/// The length depends on the bounds, so they must be known.
+/// Read Range. The length depends on the bounds, so they must be known.
 Result<Value> range(OnnxCtx& ctx) {
   RILL_ASSIGN(std::optional<Value> floats, range_of_floats(ctx));
   if (floats) return *std::move(floats);

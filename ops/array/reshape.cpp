@@ -20,8 +20,9 @@
 namespace rill::ops {
 namespace {
 
-/// Find strides that show the elements of `from` in the shape of `to`; false if there are none.
-/// Both are walked from the innermost axis outwards, one run of equal volume at a time.
+/// Find strides that show the elements of `from` in the shape of `to`; return false if there are
+/// none. Both shapes are walked from the innermost axis outwards, one group of axes with equal
+/// volume at a time.
 bool strides_for(const Operand& from, Operand* to) {
   int i = from.rank - 1;
   int j = to->rank - 1;
@@ -66,7 +67,7 @@ std::vector<Dim> replaced(const Reshape& op, std::span<const Dim> shape) {
   return out;
 }
 
-/// Return whether the product of the known extents does not divide the known volume.
+/// Return whether the volume is known, and is not divisible by the product of the known extents.
 bool never_divides(std::span<const Dim> shape, const Dim& volume_of) {
   const auto known = volume_of.to_int();
   if (!known) return false;
@@ -139,7 +140,7 @@ Status Reshape::lower(Lowering& lowering) const {
     lowering.copy(x, target);
     return {};
   }
-  // The output lies in a ring with gaps: bring the elements into order first.
+  // The output lies in a ring with gaps: copy the elements into order first.
   const Operand ordered = lowering.row_major(x);
   Operand from = out;
   from.ref = ordered.ref;
@@ -152,7 +153,8 @@ Status Reshape::lower(Lowering& lowering) const {
 
 namespace {
 
-/// Return the only axis of a range with an extent > 1, or the only axis; -1 if there are several.
+/// Return the axis of a range that is the only one, or the only one with an extent other than 1; -1
+/// if there are several.
 int only_axis(const std::vector<Dim>& shape, int begin, int end) {
   if (end - begin == 1) return begin;
   int found = -1;
@@ -178,14 +180,16 @@ std::vector<AxisTrack> Reshape::axes(FactSpan in, FactSpan out) const {
 
 namespace {
 
-/// The streaming axis within its group, and the elements of a frame before and after it.
+/// The streaming axis within its group, and the number of elements of a frame after it on both
+/// sides.
 struct StreamSplit {
   int to_axis = -1;
   int64_t from_inner = 1;
   int64_t to_inner = 1;
 };
 
-/// Refuse a reshape between a symbolic extent and a number of elements that fits only one length.
+/// Refuse a reshape between a symbolic extent and a fixed number of elements: only one length of
+/// stream has that number.
 Status refuse_counted(const PulseBuilder& b, const Fact& open, const Fact& counted) {
   const auto elements = volume(counted.shape).to_int();
   const auto length = elements ? solve(volume(open.shape), *elements, {}) : std::nullopt;
@@ -289,8 +293,8 @@ Status Reshape::pulsify(PulseBuilder& b) const {
 
 namespace {
 
-/// Return the input whose elements the output has, one by one in order: the only input, or the one
-/// combined with a single number. -1 if there is none.
+/// Return the input whose elements the output maps one by one, in order: the only input, or the
+/// input that is combined with a single number. -1 if there is none.
 int carried_input(const Node& node, const Graph& graph) {
   const Facts in = graph.facts_of(node.inputs);
   const auto tracks = node.op->axes(in, node.outputs);
@@ -313,7 +317,7 @@ int carried_input(const Node& node, const Graph& graph) {
   return carried;
 }
 
-/// Return whether a node works on any shape of its input, so it names no axes.
+/// Return whether a node also works on `shape`, so that it depends on no particular axes.
 bool suits(const Node& node, const Graph& graph, int carried, const std::vector<Dim>& shape) {
   Facts in;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -365,9 +369,10 @@ Status undo_around(Rewrite& rewrite) {
 
 Status Reshape::fuse(Rewrite& rewrite) const { return fuse_upsample(*this, rewrite); }
 
-/// Write a reshape that only drops axes of extent 1 as such, which others may pass.
+/// Replace a reshape that only drops unit axes by removals of axes, which other rewrites can move.
 Status Reshape::drop_ones(Rewrite& rewrite) const {
-  // A step may have one frame; keep the reshape, so that plans of all pulses have the same nodes.
+  // A step may have one frame. Keep the reshape there, so that plans of all pulses have the same
+  // nodes.
   if (rewrite.old_graph().streaming) return {};
   if constexpr (!built("axis_ops")) return {};
   const auto first = rewrite.in(0).shape.begin() + axis;
@@ -411,8 +416,8 @@ Status Reshape::declutter(Rewrite& rewrite) const {
 
 namespace {
 
-/// Return the extents for NNEF, where 0 means the input's extent and -1 the remainder; an extent
-/// that becomes 0 is written as the remainder.
+/// Return the extents for NNEF, where 0 means the input's extent and -1 the remainder. An extent
+/// that is 0 is written as the remainder.
 Result<std::vector<Dim>> written_extents(const Reshape& op, const Fact& in) {
   std::vector<Dim> out = op.to;
   int64_t left_over = 0, zeros = 0;
@@ -445,7 +450,7 @@ Status Reshape::save(SaveCtx& ctx) const {
       return {};
     }
     if (ctx.graph().streaming && from.size() > static_cast<size_t>(count)) {
-      // Readers keep a reshape, and do not keep an axis that is squeezed.
+      // Readers keep the frames of a reshape contiguous; they do not keep a squeezed axis.
       const bool has_next = axis + count < static_cast<int64_t>(from.size());
       const Dim& neighbour =
           has_next ? from[static_cast<size_t>(axis + count)] : from[static_cast<size_t>(axis - 1)];
@@ -472,7 +477,7 @@ namespace {
 Result<std::vector<Dim>> resolved(std::vector<Dim> to, const Fact& in, int64_t start,
                                  int64_t count) {
   int open = -1;
-  // Kept extents cancel, which makes the remainder far easier to divide.
+  // Extents that both shapes share cancel; this makes the remainder far easier to divide.
   std::vector<Dim> left(in.shape.begin() + start, in.shape.begin() + start + count);
   Dim others = 1;
   for (size_t i = 0; i < to.size(); ++i) {
@@ -527,7 +532,7 @@ constexpr NnefOp kOps[] = {
      load_reshape},
 };
 
-// In plans, some reshapes become upsamplings.
+// Fusing turns some reshapes into upsamplings, which only plans contain.
 constexpr OpClass kClasses[] = {op_class<NearestUpsample>("NearestUpsample")};
 
 }  // namespace

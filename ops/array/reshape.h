@@ -7,15 +7,15 @@
 
 namespace rill::ops {
 
-/// Replace `count` axes, the first of which is `axis`, by axes of the extents `to`; elements keep
-/// their row-major order.
-/// Shapes: [..a, b..] -> [..to..]; the products of both are equal.
-/// Types: all, block-quantised constants excepted.
-/// Errors: kShape if there are no such axes, or the volumes differ; symbolic volumes that cannot be
-/// compared earlier are compared once they are numbers.
-/// Stream: a kept axis streams. Splitting the streaming axis by g delays it to a multiple of g and
-/// divides the delay; merging it with the axes directly after it multiplies the delay. Merging with
-/// a preceding axis is refused.
+/// Replace `count` axes, from `axis`, by axes with the extents `to`; elements keep their row-major
+/// order.
+/// Shapes: [..a, b..] -> [..to..] with equal volume.
+/// Types: all except block-quantised constants.
+/// Errors: kShape if there are no such axes, or the volumes differ. Symbolic volumes that cannot be
+/// compared are compared once they are numbers.
+/// Stream: an axis that stays streams. Splitting the streaming axis by g rounds its delay up to a
+/// multiple of g, then divides it by g. Merging it with the axes directly after it multiplies the
+/// delay. Merging it with a preceding axis is refused.
 /// Source: NNEF 1.0, `reshape`.
 class Reshape final : public OpBase<Reshape> {
  public:

@@ -8,10 +8,10 @@
 namespace rill::ops {
 namespace {
 
-/// Return the extent for -1: the remaining elements of the input.
+/// Return the extent for -1: the volume of the input divided by the other extents.
 Result<Dim> rest_of(const Fact& in, const std::vector<Dim>& to, size_t open) {
   Dim others = 1;
-  // Extents that both sides share need not be divided by.
+  // Extents that both shapes share cancel.
   std::vector<Dim> left = in.shape;
   for (size_t i = 0; i < to.size(); ++i) {
     if (i == open) continue;

@@ -55,7 +55,7 @@ TEST(Reshape, RefusesOpenVolumesThatNeverFit) {
   EXPECT_EQ(graph_of({{"x", "S, 0, 5"}}, "y = reshape(x, shape = [0, 7]);").nodes.size(), 2U);
 }
 
-TEST(Reshape, ToOneNumberIsWrittenAndReadBack) {
+TEST(Reshape, ThatDropsASymbolicAxisIsWrittenAndReadBack) {
   Graph graph;
   const OutletId x = graph.add_source("x", Fact::of(DType::kF32, {Dim::symbol("S"), Dim(3)}));
   const OutletId y = graph.add("y", make_op<Reshape>(0, 1, std::vector<Dim>{}), {x}).value()[0];
@@ -76,7 +76,7 @@ TEST(Reshape, IsSimplified) {
   EXPECT_EQ(op->count, 1);
 }
 
-TEST(AxisGroups, CutTwoShapesIntoTheSmallestParts) {
+TEST(AxisGroups, SplitTwoShapesIntoTheSmallestGroups) {
   const Dim s = Dim::symbol("S");
   const std::vector<Dim> from = {2, s, 12, 5};
   const std::vector<Dim> to = {2, s, 3, 4, 5};
@@ -95,7 +95,7 @@ TEST(AxisGroups, GiveTrailingUnitAxesToTheLastGroup) {
   EXPECT_TRUE(axis_groups({}, {}).empty());
 }
 
-// Between the reshapes, a permutation names axes that the upstream shape does not have.
+// Between the reshapes, a permutation uses axes that the upstream shape does not have.
 TEST(Reshape, IsUndoneAroundElementwiseOperatorsOnly) {
   const Graph graph = graph_of({{"x", "1, 2, 2*S"}},
                                "v0 = reshape(x, shape = [-1, 2], axis_start = 2, axis_count = 1);"
@@ -127,7 +127,7 @@ TEST(Reshape, SplitsTheStreamingAxis) {
 }
 
 TEST(Reshape, DelaysTheStreamToAWholeGroup) {
-  // The slice drops one frame, so that a group begins at a position of 1 modulo 2.
+  // The slice drops one frame, so a group begins at a position of 1 modulo 2.
   const Graph graph = graph_of({{"x", "1, S"}},
                                "a = slice(x, axes = [1], begin = [1], end = [S]);"
                                " y = reshape(a, shape = [1, (S - 1) / 2, 2]);");

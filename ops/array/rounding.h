@@ -5,7 +5,7 @@
 
 namespace rill::ops {
 
-/// Return the rounding that only clamps to the range of a type of integers.
+/// Return a rounding that only clamps to the range of an integer type.
 inline kernels::Rounding rounding_within(DType to) {
   kernels::Rounding rounding;
   if (to == DType::kQI8 || to == DType::kI8) {

@@ -1,5 +1,6 @@
 // Operators whose number of output entries depends on input values. Shapes must be known before a
-// run, so these operators are folded for constant inputs, and refused at prepare otherwise.
+// run. So these operators are folded for constant inputs, and otherwise refused when a plan is
+// made.
 
 #include <algorithm>
 #include <array>
@@ -33,9 +34,9 @@ bool is_true(const View& x, int64_t at) {
   return truth;
 }
 
-/// List the positions of nonzero elements in row-major order, one column for each.
-/// Shapes: [D0..Dn] -> [n + 1, `count`]. Types: bool and numbers -> i64. Errors: kDType; at prepare
-/// kUnsupported, unless the input is constant.
+/// List the positions of nonzero elements in row-major order, one column per element.
+/// Shapes: [D0..Dn] -> [n + 1, `count`]. Types: bool and numbers -> i64. Errors: kDType;
+/// kUnsupported at prepare if the input is not constant.
 /// Stream: refused.
 /// Source: ONNX, `NonZero`; tract, `tract_onnx_non_zero`.
 class NonZero final : public OpBase<NonZero> {
@@ -86,17 +87,18 @@ class NonZero final : public OpBase<NonZero> {
   }
 };
 
-/// Choose boxes by their scores, best first, skipping those that overlap a chosen one.
-/// `center`: a box is [x, y, width, height] around its centre, else two corners [y, x, y, x].
-/// Shapes: boxes [N, B, 4], scores [N, C, B] -> [`count`, 3]: batch, class and box of each.
-/// Types: f16, f32 -> i64. Errors: kShape, kDType; at prepare kUnsupported, unless the inputs are
+/// Choose boxes in descending order of their scores, and skip boxes that overlap a chosen one.
+/// `center`: a box is [x, y, width, height], x and y being its centre; else two corners [y, x, y,
+/// x].
+/// Shapes: boxes [N, B, 4], scores [N, C, B] -> [`count`, 3]: batch, class and box per entry.
+/// Types: f16, f32 -> i64. Errors: kShape, kDType; kUnsupported at prepare if an input is not
 /// constant.
 /// Stream: refused.
 /// Source: ONNX, `NonMaxSuppression`; tract, `tract_onnx_non_max_suppression`.
 class NonMaxSuppression final : public OpBase<NonMaxSuppression> {
  public:
   Dim count;
-  int64_t most = 0;  ///< boxes per class; 0 for any number
+  int64_t most = 0;  ///< the maximum number of boxes per class; 0: no limit
   float overlap = 0.0F;
   bool has_threshold = false;
   float threshold = 0.0F;
@@ -231,7 +233,7 @@ Status NonMaxSuppression::save(SaveCtx& ctx) const {
   return {};
 }
 
-/// Return a symbol for the number of entries: the one that an argument names, or a new one.
+/// Return a symbol for the number of entries: the symbol that an argument names, or a new one.
 Result<Dim> count_symbol(LoadCtx& ctx, std::string_view argument, std::string_view stem) {
   SymbolScope& scope = ctx.graph().scope;
   std::string symbol = scope.fresh(stem);

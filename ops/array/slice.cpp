@@ -31,7 +31,7 @@ std::vector<AxisTrack> axes_but(int64_t axis, int rank) {
   return tracks;
 }
 
-/// Return every `step`-th element, starting at `first`, with the shape of `out`.
+/// Return every `step`-th element along an axis, with the shape of `out`.
 template <class T>
 T strided(const T& from, const T& out, int64_t axis, int64_t step) {
   T view = from;
@@ -77,7 +77,7 @@ Result<Facts> Slice::infer(FactSpan in) const {
   };
   const auto first = begin.to_int();
   const auto last = end.to_int();
-  // As in NumPy, a slice that ends before it begins is empty.
+  // As in NumPy, a slice whose end is before its begin is empty.
   const bool empty = first && last && *first >= 0 && *last <= *first;
   RILL_CHECK(empty || (ordered(Dim(0), begin) && ordered(begin, end) && ordered(end, extent)), "[",
              begin, ", ", end, ") is out of axis ", axis, " of ", in[0]);
@@ -120,7 +120,7 @@ std::vector<AxisTrack> Slice::axes(FactSpan in, FactSpan) const {
 
 namespace {
 
-/// Return the size at an index of the sliced list.
+/// Return the size at the current index of the sliced list.
 template <class Place>
 std::optional<SizeRatio> picked_size(const SizeTrace& trace, int64_t axis, Place&& place) {
   const Fact& from = trace.in_fact(0);
@@ -142,7 +142,7 @@ std::optional<SizeRatio> Downsample::size(const SizeTrace& trace) const {
 
 namespace {
 
-/// Return the frame at which a non-empty slice begins: c for min(c, frames).
+/// Return the frame at which a slice begins whenever it is not empty: c for min(c, frames).
 std::optional<int64_t> fixed_begin(const PulseBuilder& b, const Slice& slice, const Dim& frames) {
   const Dim begin = b.scope().simplify(slice.begin);
   if (const auto number = begin.to_int()) return number;
@@ -150,7 +150,7 @@ std::optional<int64_t> fixed_begin(const PulseBuilder& b, const Slice& slice, co
   if (!pattern.ok()) return std::nullopt;
   const auto first = begin.eval({{std::string(b.symbol()), pattern->settled()}});
   if (!first || *first < 0) return std::nullopt;
-  // It begins there, or is empty.
+  // The slice begins there, or is empty.
   const Dim count = b.scope().simplify(slice.end) - begin;
   const Dim elsewhere = max(begin - Dim(*first), Dim(*first) - begin);
   const auto wrong = DimPattern::of(min(min(frames + Dim(1), count), elsewhere), b.symbol());
@@ -159,7 +159,7 @@ std::optional<int64_t> fixed_begin(const PulseBuilder& b, const Slice& slice, co
   return most.ok() && *most && **most <= 0 ? first : std::nullopt;
 }
 
-/// Stream rows of a table, one per frame.
+/// Stream the rows of a table, one per frame.
 Status pulsify_rows(PulseBuilder& b, const Slice& slice) {
   const int axis = static_cast<int>(slice.axis);
   const Dim frames = b.out(0).dim(axis);
@@ -172,7 +172,7 @@ Status pulsify_rows(PulseBuilder& b, const Slice& slice) {
   return {};
 }
 
-/// Keep the first frames of a stream, which are then static.
+/// Keep the first frames of a stream as a static value.
 Status pulsify_first_frames(PulseBuilder& b, StreamFact stream, int64_t begin, int64_t end) {
   const int64_t first = begin;
   OutletId x = b.wire(0);
@@ -206,7 +206,7 @@ Status pulsify_first_frames(PulseBuilder& b, StreamFact stream, int64_t begin, i
 
 constexpr int64_t kMostLast = 1 << 24;
 
-/// Return the greatest distance of frame `begin` from the end; nothing if it grows with the stream.
+/// Return the maximum distance of frame `begin` from the end; nothing if it grows with the stream.
 std::optional<int64_t> most_back(const PulseBuilder& b, const Dim& begin, const Dim& frames) {
   const Dim back = b.scope().simplify(frames - begin);
   if (const auto number = back.to_int()) return number;
@@ -216,7 +216,7 @@ std::optional<int64_t> most_back(const PulseBuilder& b, const Dim& begin, const 
   return most.ok() ? *most : std::nullopt;
 }
 
-/// Keep frames near the end of a stream, which are known at its end. `back`: their largest distance
+/// Keep frames near the end of a stream, which are known at its end. `back`: their maximum distance
 /// from the end.
 Status pulsify_last_frames(PulseBuilder& b, StreamFact stream, const Dim& begin, int64_t back,
                            int64_t frames) {
@@ -302,10 +302,10 @@ Status Slice::declutter(Rewrite& rewrite) const {
   }
   const auto* first = rewrite.producer_as<Slice>(0);
   if (!first) return take_from_padding(rewrite);
-  // A slice of a wire with other readers may still fuse into its producer, as a crop of a
+  // If a wire has other readers, its slice may still fuse into its producer, as a crop of a
   // convolution.
   if (first->axis != axis || rewrite.uses(rewrite.input(0)) > 1) return {};
-  // The other slice's frames outside its range must not be visible here.
+  // Frames that the other slice cuts off must not appear here.
   const SymbolScope& scope = rewrite.scope();
   const bool inside =
       scope.proves_non_negative(begin) && scope.proves_ge(first->end - first->begin, end);
@@ -376,7 +376,7 @@ Status Downsample::pulsify(PulseBuilder& b) const {
 namespace {
 
 /// Clamp a bound to [0, extent] by NumPy's rules, if its sign is known. An undecided bound stays as
-/// written: min() around it would only hide that two extents agree.
+/// written: min() around it would hide that two extents agree.
 Dim resolved(const SymbolScope& scope, const Dim& bound, const Dim& extent) {
   Dim at = scope.simplify(bound);
   const auto number = at.to_int();
@@ -386,7 +386,7 @@ Dim resolved(const SymbolScope& scope, const Dim& bound, const Dim& extent) {
   return at;
 }
 
-/// The bounds as `slice` resolves them.
+/// The bounds of a slice, as the NNEF reader resolves them.
 struct Bounds {
   Dim begin;
   Dim end;
@@ -394,8 +394,8 @@ struct Bounds {
 
 Bounds bounds_of(const SymbolScope& scope, const Dim& extent, const Dim& from, const Dim& to) {
   const Dim begin = resolved(scope, from, extent);
-  // An end of 0 means the end of the axis if `begin` is positive or counts from the end. To select
-  // the last element of an axis of one element, exporters write [0, 0).
+  // An end of 0 means the end of the axis if `begin` is positive or negative from the end. For the
+  // last element of an axis with one element, exporters write [0, 0).
   const bool from_end = from.to_int().value_or(0) < 0;
   const bool to_the_end =
       to == Dim(0) && (from_end || extent == Dim(1) || scope.proves_ge(begin, Dim(1)));
@@ -404,7 +404,7 @@ Bounds bounds_of(const SymbolScope& scope, const Dim& extent, const Dim& from, c
   return {begin, end};
 }
 
-/// Return whether a bound still contains a comparison.
+/// Return whether a bound still contains an undecided comparison.
 bool is_open(const Dim& bound) {
   bool open = false;
   rebuild(bound, [&](const DimAtom& atom) -> std::optional<Dim> {
@@ -416,11 +416,11 @@ bool is_open(const Dim& bound) {
 }
 
 /// Return the elements of a slice of a range that begins at an expression, such as arange(P, P +
-/// S)[:1]. The model may compute shapes from these expressions. Nothing for other wires.
+/// S)[:1]. The model may compute shapes from such elements. Nothing for other wires.
 std::optional<Tensor> counted_part(const Graph& graph, OutletId x, const Bounds& bounds) {
   constexpr int64_t kMost = 64;
   const Node& node = graph.node(x.node);
-  // The bounds of a range that come from inputs are unknown here.
+  // A range with inputs has bounds that are unknown here.
   if (!node.inputs.empty() || node.op->name() != Range().name()) return std::nullopt;
   const auto* range = static_cast<const Range*>(node.op.get());
   const auto first = bounds.begin.to_int();
@@ -470,8 +470,8 @@ Result<Value> load_slice(LoadCtx& ctx) {
   return as_value(x);
 }
 
-/// Return whether `slice` reads the bounds unchanged: it counts negative ones from the end, and
-/// asserts the result of comparisons in open ones.
+/// Return whether the NNEF reader keeps these bounds unchanged. It counts negative bounds from the
+/// end, and asserts a result for comparisons in symbolic bounds.
 bool reads_unchanged(const Slice& slice, const SymbolScope& scope, const Dim& extent) {
   const bool numbers = slice.begin.is_const() && slice.end.is_const();
   if (is_open(slice.begin) || (extent.is_const() && !numbers)) return false;

@@ -7,22 +7,22 @@
 namespace rill::ops {
 
 /// Keep `begin <= index < end` along one axis.
-/// Shapes: [D0..Dn] -> the same with end - begin on `axis`, 0 if it ends before it begins; bounds
+/// Shapes: [D0..Dn] -> the same with end - begin on `axis`, or 0 if `end` is before `begin`; bounds
 /// may be symbolic.
-/// Types: all, block-quantised constants excepted.
+/// Types: all except block-quantised constants.
 /// Errors: kShape if there is no such axis, or a bound is out of range once it is a number.
-/// Stream: on the streaming axis, delay += begin and no data moves; a fixed range of frames is kept
-/// once it has arrived; a begin at an unknown distance from the start is refused.
-/// Other axes: cut in each pulse. A slice of a table to the length of a stream gives one row per
-/// frame.
+/// Stream: on the streaming axis, `begin` is added to the delay, and no data moves. A fixed range
+/// of frames is kept once it has arrived. A begin at an unknown distance from the start is refused.
+/// On other axes, each pulse is sliced. A slice of a table to the length of a stream gives one row
+/// per frame.
 /// Source: NNEF 1.0, `slice`.
 class Slice final : public OpBase<Slice> {
  public:
   int64_t axis = 0;
   Dim begin;
   Dim end;
-  /// Whether the bounds mentioned symbols originally. Such a slice of a table is not folded when
-  /// they are bound, so that a whole run computes like a stream, with the same bits.
+  /// Whether the bounds contained symbols originally. Such a slice of a table is not folded when
+  /// the symbols are bound, so that a whole run computes the same bits as a stream.
   bool open = false;
   Slice(int64_t on, Dim from, Dim to)
       : axis(on),
@@ -54,12 +54,13 @@ class Slice final : public OpBase<Slice> {
   Status take_from_padding(Rewrite& rewrite) const;
 };
 
-/// Keep every |stride|-th element along one axis: from index `modulo` upwards, or, for a negative
-/// stride, from the last index - `modulo` downwards.
+/// Keep every |stride|-th element along one axis: upwards from index `modulo`, or, for a negative
+/// stride, downwards from index D - 1 - `modulo`.
 /// Shapes: [D0..Dn] -> the same with ceil((D - modulo) / |stride|) on `axis`.
-/// Types: all, block-quantised constants excepted.
+/// Types: all except block-quantised constants.
 /// Errors: kShape if there is no such axis, `stride` is 0 or `modulo` is negative.
-/// Stream: on the streaming axis the stride must divide the pulse; delay (D + modulo) / stride.
+/// Stream: on the streaming axis, the stride must divide the pulse, and must be positive; the delay
+/// becomes floor((delay + modulo) / stride).
 /// Source: tract, `tract_core_downsample`; NNEF 1.0, `slice` with a stride.
 class Downsample final : public OpBase<Downsample> {
  public:

@@ -1,5 +1,5 @@
-// If a value is only read through a slice, compute only the sliced part; for a strided slice of a
-// range of positions, only these positions.
+// Moves slices upstream: if a value is only read through a slice, only the sliced part is computed.
+// A strided slice of a range of positions becomes a range with a larger step.
 
 #include <algorithm>
 #include <functional>
@@ -19,7 +19,7 @@
 namespace rill::ops {
 namespace {
 
-/// The track that has `axis` on the only output of an op whose frames are independent, or null.
+/// Return the track that has `axis` on the only output of an op; null if there is none.
 const AxisTrack* track_of(const std::vector<AxisTrack>& tracks, int axis, size_t inputs) {
   for (const AxisTrack& track : tracks) {
     if (track.out.size() == 1 && track.out[0] == axis && track.in.size() == inputs) return &track;
@@ -53,8 +53,8 @@ bool keeps_nothing_between_calls(const Node& node, FactSpan in) {
   return node.op->tolerance() != Tolerance::kRandom;
 }
 
-/// Two slices of different axes: the one that keeps less goes first; two that keep the same
-/// share must keep their order.
+/// Return whether a slice may move upstream of another slice along a different axis. The slice that
+/// keeps the smaller part goes first; two that keep equal parts stay in order.
 bool may_pass(const Slice& slice, const Node& producer, const Fact& made, const Fact& read) {
   const auto* other = producer.op->as<Slice>();
   if (!other) return true;
@@ -66,8 +66,8 @@ bool may_pass(const Slice& slice, const Node& producer, const Fact& made, const 
   return part(slice, made) < part(*other, read);
 }
 
-/// Select frames of the producer's inputs instead of its output, along a tracked axis: `kept`
-/// frames of the `whole` extent remain.
+/// Select frames of the producer's inputs instead of its output, along a tracked axis: `kept` of
+/// `whole` frames remain.
 Status pick_upstream(Rewrite& rewrite, int axis, const Dim& whole, const Dim& kept,
                      const std::function<OpPtr(int axis)>& pick) {
   const Node& producer = rewrite.producer(0);
@@ -100,7 +100,7 @@ Status pick_upstream(Rewrite& rewrite, int axis, const Dim& whole, const Dim& ke
   return rewrite.replace_by(op, inputs, producer.name);
 }
 
-/// Return whether the only reader of an op's only output may select frames upstream of it.
+/// Return whether the input has no other reader, so that its frames may be selected upstream.
 bool may_pick(const Rewrite& rewrite) {
   const Node& producer = rewrite.producer(0);
   return rewrite.uses(rewrite.input(0)) == 1 && producer.outputs.size() == 1 &&
@@ -110,8 +110,8 @@ bool may_pick(const Rewrite& rewrite) {
 
 }  // namespace
 
-/// Slice the producer's inputs instead of its output if that at least halves the work: less would
-/// not make up for the lost fusion with the producer.
+/// Slice the producer's inputs instead of its output if that at least halves the work. A smaller
+/// gain would not outweigh the lost fusion with the producer.
 Status Slice::fuse(Rewrite& rewrite) const {
   const Node& producer = rewrite.producer(0);
   const auto from = begin.to_int();
@@ -127,7 +127,7 @@ Status Slice::fuse(Rewrite& rewrite) const {
   });
 }
 
-/// Do not pad with frames that a slice cuts off.
+/// Drop padding that the slice cuts off.
 Status Slice::take_from_padding(Rewrite& rewrite) const {
   const auto* pad = rewrite.producer_as<Pad>(0);
   if (!pad) return {};
@@ -149,7 +149,7 @@ Status Slice::take_from_padding(Rewrite& rewrite) const {
     return each.first == 0 && each.second == 0;
   };
   if (all_of(pads, pads_nothing)) return rewrite.replace_by(std::move(slice), {x});
-  // Other readers keep the padding: a second one would take time.
+  // Other readers keep the padding: padding twice would take time.
   if (rewrite.uses(rewrite.input(0)) != 1) return {};
   if constexpr (built("pad")) {
     RILL_ASSIGN(const OutletId padded,
@@ -160,7 +160,7 @@ Status Slice::take_from_padding(Rewrite& rewrite) const {
   return {};
 }
 
-/// Count positions in larger steps, starting with the first: results computed from them are then an
+/// Count positions in larger steps from the first one: results computed from them are then an
 /// ordinary table of positions.
 Status Downsample::declutter(Rewrite& rewrite) const {
   if (stride == 1 && modulo == 0) return rewrite.bypass(rewrite.input(0));
@@ -179,7 +179,7 @@ Status Downsample::declutter(Rewrite& rewrite) const {
     if (!made.ok() || !((*made)[0].shape == rewrite.out().shape)) return {};
     return rewrite.replace_by(std::move(fewer), {});
   }
-  // Two slices of different axes would swap forever: the inner one goes first.
+  // Two slices of different axes would swap without end, so the inner slice goes first.
   if (rewrite.producer_as<Downsample>(0) || !may_pick(rewrite)) return {};
   const int on = static_cast<int>(axis);
   return pick_upstream(rewrite, on, rewrite.in(0).dim(on), rewrite.out().dim(on),

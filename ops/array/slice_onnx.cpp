@@ -19,14 +19,14 @@
 namespace rill::ops {
 namespace {
 
-// For "to the end" exporters write the largest number of 32 or 64 bits, and for "to the start",
-// when reading backwards, the least one.
+// Exporters write the largest 32-bit or 64-bit number for "to the end", and the least one for "to
+// the start" of a backward slice.
 constexpr int64_t kFar = std::numeric_limits<int32_t>::max();
 
-// Larger than any axis: jax writes a billion for "to the end".
+// Larger than any axis: JAX writes 10^9 for "to the end".
 constexpr int64_t kBeyond = int64_t{1} << 28;
 
-/// Count a bound from the start, and bring it into the axis as far as that can be shown.
+/// Count a bound from the start, and clamp it to the axis as far as this is provable.
 Result<Dim> bound(OnnxCtx& ctx, const Dim& written, const Dim& extent, const Dim& least,
                   const Dim& most) {
   const SymbolScope& scope = ctx.graph().scope;
@@ -40,7 +40,7 @@ Result<Dim> bound(OnnxCtx& ctx, const Dim& written, const Dim& extent, const Dim
   } else if (!number && !scope.proves_non_negative(written)) {
     const Dim from_start = written + extent * (Dim(1) - ge(written, Dim(0)));
     if (ctx.clamps()) return min(max(from_start, least), most);
-    // If this gives no valid shapes, assert extents that decide it.
+    // If this leads to invalid shapes, assert extents that decide the sign.
     RILL_TRY(presume_sign(ctx.graph(), written, extent));
     if (!scope.proves_non_negative(written)) out = written + extent;
   }
@@ -49,14 +49,14 @@ Result<Dim> bound(OnnxCtx& ctx, const Dim& written, const Dim& extent, const Dim
   return out;
 }
 
-/// Return whether an end means "no end". onnxruntime accepts these numbers in both directions; the
-/// standard requires the least number for a backward slice to the first element.
+/// Return whether an end means "no end". onnxruntime accepts these numbers in both directions. The
+/// standard requires the least number for a backward slice down to the first element.
 bool is_no_end(const Dim& end) {
   const auto number = end.to_int();
   return number && (*number == kFar || *number == std::numeric_limits<int64_t>::max());
 }
 
-/// Slice downwards from `begin` in steps, until after `end`.
+/// Slice downwards in steps from `begin` to the element after `end`.
 Result<OutletId> backwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& written_begin,
                            const Dim& written_end, int64_t step) {
   const SymbolScope& scope = ctx.graph().scope;
@@ -66,8 +66,8 @@ Result<OutletId> backwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wr
   if (begin.is_const() && !scope.proves_ge(last, begin) && ctx.clamps()) begin = min(begin, last);
   const Dim stated_end = is_no_end(written_end) ? Dim(-kFar - 1) : written_end;
   RILL_ASSIGN(const Dim end, bound(ctx, stated_end, extent, Dim(-1), last));
-  // A begin before the first frame means the first frame, though NumPy has no frame there; the last
-  // frame is assumed to exist.
+  // A begin before the first frame is read as the first frame, where NumPy's slice would be empty.
+  // The last frame is assumed to exist.
   const bool from_last = (last - begin).to_int().value_or(0) == 0;
   if (!from_last && !scope.proves_non_negative(begin) && ctx.clamps()) begin = max(begin, Dim(0));
   Dim from = end + Dim(1);
@@ -78,8 +78,8 @@ Result<OutletId> backwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wr
   return ctx.add1(make_op<Downsample>(axis, step, 0), {x});
 }
 
-/// Return whether an end, which has the symbols of the extent, may count as inside of the axis.
-/// With one symbol, return whether it is inside. One frame is assumed to exist.
+/// Return whether an end with symbols of the extent counts as within the axis. With one symbol,
+/// decide whether it is. One frame is assumed to exist.
 bool ends_inside(const Dim& end, const Dim& extent) {
   if (end == Dim(1)) return true;
   std::vector<std::string> symbols;
@@ -94,7 +94,8 @@ bool ends_inside(const Dim& end, const Dim& extent) {
   return least.ok() && *least && **least >= 0;
 }
 
-/// Clamp the first or last frames of an axis that may be shorter. One frame is assumed to exist.
+/// Clamp a slice of the first or last frames to an axis that may be shorter. One frame is assumed
+/// to exist.
 void clamp(OnnxCtx& ctx, const Dim& extent, Dim* begin, Dim* end) {
   const SymbolScope& scope = ctx.graph().scope;
   if (!ends_inside(*end, extent) && !scope.proves_ge(extent, *end) && ctx.clamps()) {
@@ -121,13 +122,13 @@ Result<OutletId> forwards(OnnxCtx& ctx, OutletId x, int64_t axis, const Dim& wri
   return ctx.add1(make_op<Downsample>(axis, step, 0), {x}, "steps");
 }
 
-/// An integer computed from data, plus a size.
+/// An integer that is computed from data, plus a size.
 struct DataOffset {
   OutletId from;
   Dim plus = 0;
 };
 
-/// Follow a wire of one integer back over sums with sizes.
+/// Trace a wire with one integer upstream through sums with sizes.
 DataOffset offset_of(const Graph& graph, OutletId wire) {
   constexpr int kMostSteps = 16;
   DataOffset out{wire};
@@ -155,8 +156,8 @@ DataOffset offset_of(const Graph& graph, OutletId wire) {
   return out;
 }
 
-/// Gather the rows of a slice with a fixed number of rows and a data-dependent begin, such as
-/// `pe[:, t:t + 4]`. Nothing for other slices.
+/// Replace a slice with a fixed number of rows and a data-dependent begin, such as `pe[:, t:t +
+/// 4]`, by a gather. Nothing for other slices.
 Result<std::optional<Value>> rows_at_data(OnnxCtx& ctx, OutletId x) {
   constexpr int64_t kMostRows = 1 << 20;
   RILL_ASSIGN(const OutletId start, ctx.wire("starts"));

@@ -31,9 +31,9 @@ TEST(Slice, TakesSymbolicBounds) {
   EXPECT_EQ(shape_of("y = slice(x, axes = [1], begin = [S - 2], end = [S]);"), "2,2,F32");
 }
 
-// Exporters write `h[-1]` with an end of -1 + 1. If a recurrent layer of PyTorch has one layer of
-// states, `h` has one element.
-TEST(Slice, TheLastOfOneElementEndsAfterIt) {
+// Exporters write `h[-1]` with an end of -1 + 1. If a recurrent layer of PyTorch has a single
+// layer, `h` has one element.
+TEST(Slice, TakesTheLastElementOfOne) {
   const auto shape = [](const char* h, const char* bounds) {
     const Graph graph = graph_of({{"h", h}}, str_cat("y = slice(h, axes = [0], ", bounds, ");"));
     return graph.fact(graph.outputs[0]).to_string();
@@ -53,7 +53,7 @@ TEST(Slice, FoldsTheBoundsOfTheExportersFragments) {
   EXPECT_EQ(shape_of(bound, "extension tract_assert S >= 2;\n"), "2,-2+S,F32");
 }
 
-TEST(Slice, KeepsBoundsThatAComparisonLeavesOpen) {
+TEST(Slice, KeepsBoundsWithAnUndecidedComparison) {
   const Graph graph = graph_of({{"x", "S"}},
                                "c = ge(S - 4, 0); o = select(c, 4, S); e = "
                                "tract_core_cast(min(max(0, o), S), to = \"tdim\");"
@@ -62,7 +62,7 @@ TEST(Slice, KeepsBoundsThatAComparisonLeavesOpen) {
   EXPECT_EQ(run(graph, {random_f32(1, {3})}).value()[0].extent(0), 3);
 }
 
-// For a table, i = 5 - n counts from its start while it is within the table.
+// For a table, the index i = 5 - n counts from the start while it is in range.
 TEST(Slice, AssumesThatIndicesOfATableLieWithinIt) {
   const char* statements =
       "t = [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]];"
@@ -99,7 +99,7 @@ TEST(Slice, IsCheckedOnceItsSymbolsAreNumbers) {
   EXPECT_NE(shorter.error().message.find("out of axis 0"), std::string::npos);
 }
 
-/// Return whether streams of a graph, in pulses of two frames, must have at least `frames` frames.
+/// Return whether streams of a graph, in pulses of two frames, need at least `frames` frames.
 bool wants_frames(const Graph& graph, int64_t frames) {
   const auto pulsed = pulse::pulsify(graph, {.pulse = 2});
   EXPECT_TRUE(pulsed.ok());
@@ -121,7 +121,7 @@ TEST(Slice, AssumesThatStreamsHaveTheLastFrames) {
 
 TEST(Slice, AssumesThatStreamsHaveTheFirstFramesWhereTheyAreUsedBefore) {
   const char* first = "a = slice(x, axes = [1], begin = [0], end = [min(5000, S)]);";
-  // Frames that are passed through are right for streams of any length.
+  // Frames that are only forwarded are correct for streams of any length.
   const Graph frames = graph_of({{"x", "2, S"}}, str_cat(first, " y = a * 2.0;"));
   EXPECT_FALSE(wants_frames(frames, 5000));
   const Graph mean = graph_of({{"x", "2, S"}}, str_cat(first, " m = mean_reduce(a, axes = [1]);"
@@ -129,9 +129,9 @@ TEST(Slice, AssumesThatStreamsHaveTheFirstFramesWhereTheyAreUsedBefore) {
   EXPECT_TRUE(wants_frames(mean, 5000));
 }
 
-// Slices of a constant by [0, S) and by [0, 3) are equal at S = 3, but the first one must not be
-// folded beforehand: with equal attributes, the two would become one node.
-TEST(Slice, OfBoundSymbolsIsNoSliceOfNumbers) {
+// Slices of a constant by [0, S) and by [0, 3) are equal for S = 3. But the first must not be
+// folded early: with equal attributes, the two would become one node.
+TEST(Slice, OfBoundSymbolsDiffersFromASliceOfNumbers) {
   const Slice numbers(0, Dim(0), Dim(3));
   const Slice symbols(0, Dim(0), Dim::symbol("S"));
   const OpPtr bound = symbols.with_symbol("S", Dim(3));
@@ -153,8 +153,8 @@ TEST(Slice, RefusalsNameTheCause) {
                     Code::kShape, "modulo -1");
 }
 
-// Source: the exporter's x[2:-1], from NumPy, whose end is before its begin if x is short.
-TEST(Slice, IsEmptyWhereItEndsBeforeItBegins) {
+// Source: the exporter's x[2:-1], by NumPy: if x is short, its end is before its begin.
+TEST(Slice, IsEmptyIfItEndsBeforeItBegins) {
   const Graph graph =
       graph_of({{"x", "S"}},
                "y = slice(x, axes = [0], begin = [min(2, S)], end = [max(S - 1, 0)]);");
@@ -189,7 +189,7 @@ TEST(Slice, IsSimplified) {
   EXPECT_EQ(simple.nodes[1].op->as<Slice>()->begin, Dim(3));
 }
 
-/// Return the output shapes of every node with that op in the fused graph.
+/// Return the output shapes of every node with this op in the fused graph.
 std::vector<std::string> shapes_made(const Graph& graph, std::string_view op) {
   std::vector<std::string> shapes;
   const Graph fused = fuse(declutter(graph).value()).value();
@@ -206,7 +206,7 @@ void expect_same_unfused(const Graph& graph, const std::vector<Tensor>& inputs) 
   expect_same((*fused)[0], (*plain)[0]);
 }
 
-// A layer whose rows are independent except for a sum over all of them; one row is kept.
+// A layer whose rows are independent, except for a sum over all of them; only one row is kept.
 constexpr const char* kOneRow =
     "w = matmul(x, x, transposeB = true); p = softmax(w, axes = [2]); a = matmul(p, x);"
     " t = transpose(a, axes = [1, 0, 2]); f = reshape(t, shape = [12, 10]);"
@@ -220,7 +220,7 @@ TEST(Slice, DoesNotComputeDroppedElements) {
   expect_same_unfused(graph, {random_f32(5, {2, 12, 5})});
 }
 
-TEST(Slice, DoesNotPassAnotherOneForEver) {
+TEST(Slice, DoesNotSwapWithAnotherWithoutEnd) {
   const Graph graph = graph_of({{"x", "8, 12"}},
                                "a = x + 1.0; b = slice(a, axes = [1], begin = [0], end = [6]);"
                                " y = slice(b, axes = [0], begin = [4], end = [8]);");
@@ -232,7 +232,7 @@ TEST(Slice, DoesNotPassAnotherOneForEver) {
   expect_same_unfused(graph, {random_f32(5, {8, 12})});
 }
 
-TEST(Slice, IsNotMovedWhereTheRestIsWanted) {
+TEST(Slice, DoesNotMoveIfTheRestIsNeeded) {
   const Graph graph = graph_of({{"x", "2, 12, 5"}},
                                "a = matmul(x, x, transposeB = true);"
                                " b = slice(a, axes = [1], begin = [3], end = [4]); y = a * b;");
@@ -243,7 +243,7 @@ TEST(Slice, IsNotMovedWhereTheRestIsWanted) {
   EXPECT_EQ(shapes_made(most, "EinSum"), (std::vector<std::string>{"2,12,12,F32"}));
 }
 
-TEST(Slice, TakesItsPartOfBiasAndResidualAlong) {
+TEST(Slice, SlicesBiasAndResidualToo) {
   const char* layer =
       "w = [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]; b = [[0.5, 1.5, 2.5, 3.5]];"
       " p = matmul(x, w) + b; q = p + z;";
@@ -278,7 +278,7 @@ TEST(Slice, CutsOtherAxesInEachPulse) {
   expect_streams(graph, 1, {1, 4}, {1, 9}, {0, 0});
 }
 
-TEST(Slice, TakesFramesOffAVirtualPrefixForFree) {
+TEST(Slice, DropsVirtualPrefixFramesForFree) {
   const Graph graph = graph_of({{"x", "2, S"}},
                                "a = pad(x, padding = [(0, 0), (4, 0)]);"
                                " y = slice(a, axes = [1], begin = [4], end = [S + 4]);");

@@ -62,7 +62,7 @@ Result<Value> constant_of_shape(OnnxCtx& ctx) {
   return ctx.add_value(make_op<Broadcast>(std::move(shape)), {value});
 }
 
-/// Return the ends of the given parts, or of equal parts, whose last one may be smaller.
+/// Return the ends of the given parts, or of equal parts, of which the last may be smaller.
 Result<std::vector<Dim>> ends_of(OnnxCtx& ctx, const Dim& extent) {
   std::vector<Dim> ends;
   if (ctx.given("split")) {

@@ -4,11 +4,11 @@
 
 namespace rill::ops {
 
-/// Move a repeat after a node of one input: apply the node to the repeated number, and repeat its
-/// result. The node must work element by element, or only move elements.
+/// Move a broadcast of a number downstream of a node with one input: apply the node to the number,
+/// and broadcast the result. The node must work elementwise, or only move elements.
 Status spread_constant(Rewrite& rewrite);
 
-/// Return the value of all elements of an output of this node.
+/// Replace this node, with one output, by a broadcast of the number.
 Status replace_by_repeated(Rewrite& rewrite, const Tensor& number);
 
 }  // namespace rill::ops

@@ -8,7 +8,7 @@
 namespace rill::ops {
 namespace {
 
-// A bound has two comparisons: with zero, and with the extent.
+// A bound has two comparisons: with zero and with the extent.
 constexpr int kMaxPresumptions = 4;
 
 std::optional<Dim> whole_size(const Graph& graph, OutletId outlet, std::vector<Dim>* divisors,
@@ -44,15 +44,15 @@ std::optional<Dim> positional_value(const Graph& graph, OutletId outlet, std::st
 
 namespace {
 
-/// Return whether `part` is >= 1 for all symbols for which the size that contains it is >= 1.
+/// Return whether `part` is >= 1 for all symbols for which `size`, which contains it, is >= 1.
 bool is_positive_with(const Dim& part, const Dim& size) {
   if (min(part, size) == size) return true;
   const auto breach = bound_of(min(size - Dim(1), -part));
   return breach && *breach < 0;
 }
 
-/// Assert that divisors of sizes are not 0: a division by 0 has no result in any engine. An
-/// assertion on a part of a divisor follows from that.
+/// Assert that divisors of sizes are not 0, since no engine defines a division by 0. This implies
+/// assertions on parts of divisors.
 bool presume_divisors(Graph& graph, const std::vector<Dim>& divisors) {
   bool any = false;
   for (const Dim& divisor : divisors) {
@@ -79,7 +79,7 @@ std::optional<Dim> computed(Graph& graph, OutletId wire) {
 
 namespace {
 
-/// Return the wire of a value, unless it is constant.
+/// Return the wire of a value; null if it is constant or not a wire.
 const OutletId* open_wire(LoadCtx& ctx, const Value& value) {
   const auto* wire = value.get<OutletId>();
   return wire && !ctx.fact(*wire).konst ? wire : nullptr;
@@ -101,7 +101,7 @@ Result<std::vector<Dim>> computed_dims(LoadCtx& ctx, const char* name) {
   std::vector<Dim> out;
   for (const Value& element : *list) {
     auto dim = computed_dim(ctx, element);
-    // The loader's message names the argument.
+    // Let the loader's error name the argument.
     if (!dim) return ctx.dims(name);
     out.push_back(std::move(*dim));
   }
@@ -120,10 +120,10 @@ bool is_size_of_a_wire(const Graph& graph, const Dim& dim) {
   });
 }
 
-/// Return an assertion that decides one undecided part of a bound.
+/// Return an assertion that decides one undecided comparison in a bound.
 std::optional<std::string> presumption(const Graph& graph, const Dim& bound, const Dim& extent) {
   std::optional<std::string> out;
-  // Arguments come first: the expressions around them may then follow.
+  // Arguments come first, since they may decide the expressions around them.
   const auto look = [&](const DimAtom& atom, const auto& self) -> void {
     for (const Dim& arg : atom.args) {
       rebuild(arg, [&](const DimAtom& inner) -> std::optional<Dim> {

@@ -10,13 +10,13 @@
 namespace rill::ops {
 namespace {
 
-/// Find the `k` largest or smallest elements along one axis, sorted, and their indices; equal
+/// Find the `k` largest or smallest elements along one axis, sorted, and their indices. Equal
 /// elements keep their order.
 /// Shapes: [D0..N..Dn] -> values and indices, both [D0..k..Dn]; k may be symbolic.
-/// Types: numbers -> the same, and i64. NaN counts as the largest, as in NumPy and PyTorch.
-/// Errors: kShape if there is no such axis, or k is negative or above N once both are numbers;
-/// kDType.
-/// Stream: pointwise on the other axes; along the streaming axis it is refused.
+/// Types: numbers -> the same, and i64. NaN counts as largest, as in NumPy and PyTorch.
+/// Errors: kShape if there is no such axis, or if k is negative or above N, checked once both are
+/// numbers; kDType.
+/// Stream: pointwise on the other axes; refused on `axis`.
 /// Source: ONNX, `TopK`; tract, `tract_core_topk`.
 class TopK final : public OpBase<TopK> {
  public:
@@ -45,7 +45,7 @@ class TopK final : public OpBase<TopK> {
     return Facts{std::move(values), std::move(indices)};
   }
   Dim work(FactSpan in, FactSpan) const override { return volume(in[0].shape) * (k + Dim(1)); }
-  /// Selection by insertion is fast for a small k, and needs no memory.
+  /// Select by insertion: fast for a small k, and without memory.
   Status eval(EvalCtx& ctx) const override {
     const int on = static_cast<int>(axis);
     const View& x = ctx.in[0];

@@ -5,7 +5,7 @@
 namespace rill::ops {
 namespace {
 
-/// The elements are always sorted, which "not sorted" allows.
+/// Read TopK. The result is always sorted; `sorted` = 0 allows any order.
 Result<Value> top(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("X"));
   RILL_ASSIGN(const int64_t axis, ctx.integer("axis"));

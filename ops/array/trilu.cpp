@@ -18,7 +18,7 @@ Status Trilu::eval(EvalCtx& ctx) const {
   const View& out = ctx.out[0];
   const auto diagonal = k.is_const() ? k.to_int() : ctx.value_of(k);
   if (!diagonal) RILL_NOT_IN_STEPS(return k.as_int().take_status();)
-  // The row and column index, as the offsets of two additional views.
+  // Two additional views, whose offsets are the row and column index.
   View row = out;
   View column = out;
   row.stride = {};
@@ -43,7 +43,7 @@ Course Trilu::course() const {
 
 std::vector<AxisTrack> Trilu::axes(FactSpan in, FactSpan) const {
   std::vector<AxisTrack> tracks;
-  // An expression may contain the length of the stream, which is unknown here.
+  // `k` may contain the length of the stream, which is unknown here.
   if (!k.is_const()) return tracks;
   for (int i = 0; i + 2 < in[0].rank(); ++i) tracks.push_back({{i}, {i}});
   return tracks;

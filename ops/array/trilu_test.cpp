@@ -3,7 +3,7 @@
 namespace rill::ops::test {
 namespace {
 
-// The cache has a symbolic length, after which the mask of the new queries begins.
+// The cache has a symbolic length; the mask of the new queries begins after it.
 TEST(Trilu, TheDiagonalMayBeAnExpressionOfSymbols) {
   const std::vector<Input> inputs = {{"x", "2, 3, T"}, {"cache", "P, 1"}};
   const Graph open =
@@ -24,7 +24,8 @@ TEST(Trilu, TheDiagonalMayBeAnExpressionOfSymbols) {
   }
 }
 
-// The mask itself may be a constant of fixed extents, which must wait for the diagonal.
+// The mask itself may be a constant with fixed extents, but is not folded before the diagonal is
+// known.
 TEST(Trilu, OfAConstantWaitsForItsDiagonal) {
   const std::vector<Input> inputs = {{"x", "3, P"}};
   const Graph open =

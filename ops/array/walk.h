@@ -11,8 +11,8 @@
 
 namespace rill::ops {
 
-/// Step to the next place of a box of `rank` axes in row-major order. After the last one, return to
-/// the first place and return false.
+/// Advance an index of a box with `rank` axes in row-major order. After the last index, return to
+/// the first one and return false.
 inline bool next_index(std::array<int64_t, kMaxRank>* index, const int64_t* extents, int rank) {
   for (int axis = rank - 1; axis >= 0; --axis) {
     const auto a = static_cast<size_t>(axis);
@@ -22,12 +22,12 @@ inline bool next_index(std::array<int64_t, kMaxRank>* index, const int64_t* exte
   return false;
 }
 
-/// Iterates over the elements of a view in row-major order; after the last one it returns to the
-/// first.
+/// Iterates over the elements of a view in row-major order; after the last element it restarts at
+/// the first.
 class Walker {
  public:
   explicit Walker(const View& view) : view_(view) {}
-  /// In elements, from the view's first one.
+  /// Return the offset in elements from the first element of the view.
   int64_t offset() const { return offset_; }
   const std::array<int64_t, kMaxRank>& index() const { return index_; }
   void next() {
@@ -46,24 +46,23 @@ class Walker {
   int64_t offset_ = 0;
 };
 
-/// Rows of elements of several views: axis `outer` and all later axes are one row of `count`
-/// elements.
+/// Rows of several views: axis `outer` and all later axes form one row of `count` elements.
 struct Rows {
   int outer = 0;
   int64_t count = 1;
 };
 
-/// Find the longest rows of views with the shape of the first one, and the step of each view. The
-/// views must not be empty.
+/// Find the longest rows of views that have the shape of the first one, and the stride of each view
+/// within a row. The views must not be empty.
 Rows rows_of(std::span<const View> views, int64_t* steps) noexcept RILL_NONBLOCKING;
 
-/// Move to the next row; false after the last one.
+/// Move to the next row; return false after the last one.
 bool next_row(std::span<const View> views, const Rows& rows, std::array<int64_t, kMaxRank>* index,
               int64_t* at) noexcept RILL_NONBLOCKING;
 
-/// Call `body(offsets, steps, count)` for rows of elements of views that have the shape of
-/// `views[0]`, in row-major order: element i of a row is at the offset + `i * step`. Axes that are
-/// contiguous in all views are merged. Offsets and steps count elements.
+/// Call `body(offsets, steps, count)` for rows of views that have the shape of `views[0]`, in
+/// row-major order: element i of a row is at offset + i * step. Axes that are contiguous in all
+/// views are merged. Offsets and steps count elements.
 template <size_t N, class Body>
 void for_each_row(const std::array<View, N>& views, Body&& body) {
   if (views[0].volume() == 0) return;
@@ -88,7 +87,7 @@ void for_each_element(const std::array<View, N>& views, Body&& body) {
   });
 }
 
-/// The type in which a type computes: f32 for f16, 64-bit integers of the same signedness for
+/// The type in which a type computes: f32 for f16, and 64-bit integers of the same signedness for
 /// integers.
 template <class T>
 struct WideOf {
@@ -104,7 +103,7 @@ template <class T>
 Wide<T> upcast(T value) {
   return static_cast<Wide<T>>(value);
 }
-/// Integers wrap.
+/// Convert a result back; integers wrap.
 template <class T>
 T narrow(Wide<T> value) {
   return static_cast<T>(value);
@@ -112,7 +111,7 @@ T narrow(Wide<T> value) {
 
 inline bool is_number(DType t) { return is_int(t) || is_float(t); }
 
-/// Call `visitor(T{})` for an unsigned type of the element's size, which is enough for moves. The
+/// Call `visitor(T{})` for an unsigned type with the element's size, which suffices for copies. The
 /// type must be plain.
 template <class Visitor>
 void visit_plain_size(DType dtype, Visitor&& visitor) {
@@ -132,7 +131,7 @@ void visit_plain_size(DType dtype, Visitor&& visitor) {
   }
 }
 
-/// Return an operand with the shape of another: an axis of one element repeats it.
+/// Return an operand broadcast to the shape of `like`.
 inline PlacedView stretched(const PlacedView& operand, const PlacedView& like) {
   PlacedView out = operand;
   for (size_t axis = 0; axis < static_cast<size_t>(like.rank); ++axis) {

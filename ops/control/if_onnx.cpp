@@ -8,7 +8,7 @@
 namespace rill::ops {
 namespace {
 
-/// The cause of an open condition, and its remedy.
+/// The cause of an undecided condition, and its remedy.
 struct Decides {
   std::string cause;
   std::string remedy;
@@ -29,7 +29,7 @@ Decides what_decides(const Graph& graph, OutletId condition) {
                                "--assert '", symbols[0], " >= 16'")};
 }
 
-/// Compute both branches, and select their outputs by a condition that is open.
+/// Compute both branches, and select between their outputs by an undecided condition.
 Result<Value> select_branches(OnnxCtx& ctx, OutletId condition, const std::vector<OutletId>& then,
                               const std::vector<OutletId>& otherwise) {
   std::vector<Value> out;
@@ -49,7 +49,7 @@ Result<Value> select_branches(OnnxCtx& ctx, OutletId condition, const std::vecto
   return Value(std::move(out));
 }
 
-/// Return the two sizes that a condition compares for equality.
+/// Return the two sizes that a condition compares for equality; nothing for other conditions.
 std::optional<std::pair<Dim, Dim>> compared_sizes(OnnxCtx& ctx, OutletId condition) {
   const Node& node = ctx.graph().node(condition.node);
   if (node.op->name() != Binary(BinaryKind::kEq).name()) return std::nullopt;
@@ -62,8 +62,8 @@ std::optional<std::pair<Dim, Dim>> compared_sizes(OnnxCtx& ctx, OutletId conditi
   return std::pair(*left, *right);
 }
 
-/// Exporters write a squeeze under a condition for axes that may have extent 1: downstream nodes
-/// then fit one of the two ranks. Assume that extent, and assert it.
+/// Exporters write a squeeze under a condition for an axis that may have extent 1; downstream nodes
+/// then accept only one of the two ranks. Assume extent 1, and assert it.
 Result<std::optional<Value>> presumed_squeeze(OnnxCtx& ctx, OutletId condition,
                                               const std::vector<OutletId>& then,
                                               const std::vector<OutletId>& otherwise) {
@@ -77,7 +77,7 @@ Result<std::optional<Value>> presumed_squeeze(OnnxCtx& ctx, OutletId condition,
   return {Value::of_wires(then)};
 }
 
-/// Return the assertions after the first `from`, as text.
+/// Return the assertions from number `from`, as text.
 std::string asserted(OnnxCtx& ctx, size_t from) {
   std::string out;
   const auto& all = ctx.graph().scope.assertions();
@@ -111,7 +111,7 @@ Result<Value> conditional(OnnxCtx& ctx) {
   auto otherwise = ctx.branch("else_branch");
   if (!otherwise.ok()) return decide(otherwise.take_status());
   const std::string other_asserts = asserted(ctx, between);
-  // Silero's branches are models of two sample rates, and no sizes fit both.
+  // Silero's branches are models for two sample rates; no size fits both.
   if (!then_asserts.empty() && !other_asserts.empty() && then_asserts != other_asserts) {
     return decide(fail(Code::kUnsupported, "one branch is for ", then_asserts, ", the other for ",
                        other_asserts));

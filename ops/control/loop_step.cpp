@@ -21,7 +21,7 @@ void clear(const View& view) {
   copy_plain(zero, view);
 }
 
-/// Return the iteration of the stream at which an evaluation begins.
+/// Return the number of the iteration, counted over the stream, at which an evaluation begins.
 int64_t first_iteration(const LoopArgs& loop, const Frame& frame) {
   if (loop.reset_every_turn) return loop.limit ? frame.clock->position(loop.iterations) : 0;
   auto& counter = *frame.ptr<int64_t>(loop.counter);
@@ -30,7 +30,7 @@ int64_t first_iteration(const LoopArgs& loop, const Frame& frame) {
   return first;
 }
 
-/// Runs the body on chunk `at` of the scanned inputs.
+/// Run iteration `i` of an evaluation.
 void run_iteration(const LoopArgs& loop, const Frame& frame, int64_t i) {
   const int64_t back = loop.iterations - 1 - i;
   for (const LoopInput& in : loop.scanned) {
@@ -83,7 +83,7 @@ void run_loop(const LoopArgs& loop, const Frame& frame) noexcept {
 
 namespace {
 
-/// Return the region of an operand over all iterations of a loop.
+/// Return the region that an operand covers over all iterations of a loop.
 Region in_iterations(const PlacedView& operand, int64_t iterations, int64_t chunk_bytes,
                 StepTouches& touches) {
   const int64_t size = dtype_size(operand.dtype);

@@ -9,7 +9,7 @@ namespace rill::ops {
 struct LoopInput {
   Ref slot;
   Ref from;
-  int64_t chunk_bytes = 0;  ///< from one chunk to the next
+  int64_t chunk_bytes = 0;  ///< bytes from one chunk to the next
   bool backward = false;
 };
 RILL_STEP_FIELDS(LoopInput, slot, from, chunk_bytes, backward)
@@ -23,7 +23,7 @@ RILL_STEP_FIELDS(LoopState, initial, kept, result)
 
 struct LoopFullOutput {
   PlacedView result;
-  PlacedView out;  ///< the slice for iteration 0
+  PlacedView out;  ///< the slice of the output for iteration 0
   int64_t chunk_bytes = 0;
   bool backward = false;
 };
@@ -32,14 +32,14 @@ RILL_STEP_FIELDS(LoopFullOutput, result, out, chunk_bytes, backward)
 struct LoopLastOutput {
   PlacedView from;  ///< a state, or the body's result, after the last iteration
   PlacedView out;
-  PlacedView kept;  ///< of a non-state: the body's result in an iteration of an earlier step
+  PlacedView kept;  ///< for an output that is not a state: the result of an iteration of an earlier
+                    ///< step
   bool is_state = false;
   bool keeps = false;
 };
 RILL_STEP_FIELDS(LoopLastOutput, from, out, kept, is_state, keeps)
 
-/// A value that an iteration reads as a state and outputs as another value: copied before states
-/// change.
+/// A state that an iteration also outputs, or stores in another state: copied before states change.
 struct LoopPassed {
   PlacedView from;
   PlacedView to;
@@ -58,7 +58,7 @@ struct LoopArgs {
   std::optional<FramesSoFar> limit;
   bool backward = false;
   bool reset_every_turn = false;
-  Ref counter;  ///< iterations of the stream so far; restarts at 0 if `reset_every_turn`
+  Ref counter;  ///< iterations over the stream so far; not used if `reset_every_turn`
 };
 
 RILL_STEP_FIELDS(LoopArgs, steps, scanned, states, passed, full, last, iterations, skip, limit,

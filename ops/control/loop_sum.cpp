@@ -35,14 +35,14 @@ bool is_less_itself(const Rewrite& rewrite, int input) {
   return is_binary(node, BinaryKind::kSub) && node.inputs[0] == node.inputs[1];
 }
 
-/// Return whether a sum that begins with that input begins with zero.
+/// Return whether a state that starts with this input starts with zero.
 bool begins_with_zero(const Rewrite& rewrite, int input) {
   if (is_zero(rewrite.in(input).konst) || is_less_itself(rewrite, input)) return true;
   return rewrite.producer_as<Broadcast>(input) &&
          is_zero(rewrite.old_graph().fact(rewrite.producer(input).inputs[0]).konst);
 }
 
-/// Return whether the body only outputs the sum of its two inputs.
+/// Return whether the body only adds its two inputs.
 bool adds(const Graph& body, int result) {
   const OutletId sum = body.outputs[static_cast<size_t>(result)];
   const Node& node = body.node(sum.node);
@@ -51,7 +51,7 @@ bool adds(const Graph& body, int result) {
          (node.inputs[0] == body.inputs[1] && node.inputs[1] == body.inputs[0]);
 }
 
-/// Return the input whose frames a loop adds up; nothing for other loops.
+/// Return the input whose frames a loop sums; nothing for other loops.
 std::optional<int> summed_input(const Scan& scan, const Rewrite& rewrite) {
   if (scan.inputs.size() != 2 || scan.outputs.size() != 1 || scan.skip != 0 ||
       scan.external_state || !(scan.limit == Dim(0))) {
@@ -76,8 +76,8 @@ std::optional<int> summed_input(const Scan& scan, const Rewrite& rewrite) {
   return scanned;
 }
 
-/// As above, for a loop that an operator can replace: f16 sums round in every iteration of the
-/// loop, but once in an operator.
+/// As above, but only for loops that an operator can replace. A loop rounds f16 sums in every
+/// iteration, an operator only once.
 std::optional<int> replaced_input(const Scan& scan, const Rewrite& rewrite) {
   const auto scanned = summed_input(scan, rewrite);
   const DType type = rewrite.out().dtype;
@@ -92,7 +92,7 @@ CumSum sum_of(const Scan& scan, int scanned) {
   return sum;
 }
 
-/// Sum frames instead of running a loop. Made by `fuse` only.
+/// A loop that is computed as a sum. Created by `fuse` only.
 /// Source: CumSum; tract counts such a loop as Scan.
 class SummedLoop final : public OpBase<SummedLoop> {
  public:
@@ -149,8 +149,8 @@ Status start_at_zero(const Scan& scan, Rewrite& rewrite) {
 
 Status fuse_sum(const Scan& scan, Rewrite& rewrite) {
   if constexpr (built("cumsum")) {
-    // A loop that keeps its state between evaluations, as in a model that is already pulsed, keeps
-    // its sums.
+    // A loop that keeps its state between evaluations, as in a model that is already pulsed, stays
+    // a loop.
     const auto scanned = scan.reset_every_turn ? replaced_input(scan, rewrite) : std::nullopt;
     if (scanned) {
       return replace_loop(rewrite, *scanned, make_op<SummedLoop>(sum_of(scan, *scanned)));

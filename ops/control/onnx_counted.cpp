@@ -5,8 +5,8 @@
 namespace rill::ops {
 namespace {
 
-/// The body's inputs before its states: iteration number and condition; and its outputs: the
-/// condition.
+/// The number of inputs of the body before its states: iteration number and condition. The body has
+/// one output before its states: the condition.
 constexpr size_t kTerms = 2;
 
 bool is_integer(const Fact& fact) {
@@ -17,15 +17,14 @@ TensorPtr& value_of(Graph& graph, OutletId input) {
   return graph.nodes[static_cast<size_t>(input.node)].outputs[0].konst;
 }
 
-/// Set the value of a graph's input for tracing sizes. The graph is not used otherwise.
+/// Set the value of a graph's input for tracing sizes. The graph serves no other purpose.
 void know(Graph& graph, OutletId input, const Dim& value) {
   value_of(graph, input) = std::make_shared<const Tensor>(Tensor::scalar(value));
 }
 
 void forget(Graph& graph, OutletId input) { value_of(graph, input) = nullptr; }
 
-/// Return the expression that is at least 0 if a comparison holds; nothing for anything but a
-/// comparison.
+/// Return the expression that is >= 0 if and only if a comparison holds; nothing for other values.
 std::optional<Dim> compared(const Dim& truth) {
   const DimSum* sum = truth.sum();
   if (!sum || sum->terms.size() != 1 || sum->terms[0].factors.size() != 1) return {};
@@ -85,7 +84,7 @@ std::optional<CountedIterations> counted_iterations(const Graph& outer, const On
   if (runs->is_const()) {
     out.iterations = *runs == Dim(0) ? Dim(0) : Dim(1) + max(Dim(0), more);
   } else {
-    // The first iteration depends on the same comparison as all others.
+    // The first iteration must depend on the same comparison as all others.
     const auto before_first = compared(*runs);
     if (!before_first || !(*before_first - after_first == Dim(*falls))) return {};
     out.iterations = max(Dim(0), Dim(1) + more);

@@ -55,8 +55,8 @@ OpPtr Scan::with_symbol(std::string_view symbol, const Dim& by) const {
   copy->limit = limit.substitute(symbol, by);
   if (!mentions) return copy;
   Graph open = *body;
-  // The outer graph checks its own assertions. Here, a number may be the frames of a pulse, which
-  // the assertions do not describe.
+  // The outer graph checks its own assertions. Here, a number may be the frames of a pulse, to
+  // which the assertions do not apply.
   if (by.is_const()) open.scope.remove(symbol);
   auto bound = open.with_symbol(symbol, by);
   if (!bound.ok()) {
@@ -85,8 +85,8 @@ Dim Scan::iterations(FactSpan in) const {
 
 namespace {
 
-/// Return whether two extents, clamped to 0, are equal at every length, such as min(S, 2*(S/2)) and
-/// 2*(S/2).
+/// Return whether two extents, clamped to at least 0, are equal at every length, such as min(S,
+/// 2*(S/2)) and 2*(S/2).
 bool are_alike(const Dim& a, const Dim& b) {
   std::vector<std::string> symbols;
   a.collect_symbols(&symbols);
@@ -99,7 +99,7 @@ bool are_alike(const Dim& a, const Dim& b) {
   return least.ok() && greatest.ok() && *least == 0 && *greatest == 0;
 }
 
-/// Return whether two shapes differ only by symbols, as in min(1, S) and 1.
+/// Return whether two shapes may be equal once symbols are bound, as min(1, S) and 1.
 bool may_become(const Fact& open, const Fact& known) {
   if (open.dtype != known.dtype || !(open.q == known.q) || open.rank() != known.rank())
     return false;
@@ -174,7 +174,8 @@ bool Scan::repeatable() const {
                 [](const Node& node) { return node.op->as<Source>() || node.op->repeatable(); });
 }
 
-/// The reference implementation prepares a plan of this node alone; steps run the lowered loop.
+/// The reference implementation, which prepares a plan of this node alone; steps run the lowered
+/// loop.
 RILL_NOT_IN_STEPS_BEGIN
 Status Scan::eval(EvalCtx& ctx) const {
   Graph graph;
@@ -200,7 +201,7 @@ RILL_NOT_IN_STEPS_END
 
 Status Scan::lower(Lowering& lowering) const { return lower_scan(*this, lowering); }
 
-/// A loop that runs once and does not keep its states is replaced by its body.
+/// Replace a loop that runs once and does not keep its states by its body.
 Status Scan::dissolve(Rewrite& rewrite) const {
   const Node& node = rewrite.node();
   std::map<OutletId, OutletId> mapped;
@@ -232,8 +233,9 @@ Status Scan::dissolve(Rewrite& rewrite) const {
 
 bool Scan::is_its_body(const Rewrite& rewrite) const {
   if (skip != 0 || !(limit == Dim(0))) return false;
-  // Any other loop stays a loop even for one frame, as in a short stream or a pulse of one, so that
-  // its fused body has the same bits at every length.
+  // A loop stays a loop even for one frame, as in a short stream or a pulse of one frame, so that
+  // its fused body gives the same bits at every length. Only a loop with external state may
+  // dissolve.
   if (!external_state) return false;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].kind != Kind::kScan) continue;
@@ -365,7 +367,8 @@ Result<std::vector<Tuple>> tuples(const Value& value, const char* what) {
   return out;
 }
 
-/// Names match exactly, or with all characters other than letters and digits as `_`.
+/// Return whether names are equal, possibly after replacing characters other than letters and
+/// digits by `_`.
 bool same_name(std::string_view a, std::string_view b) {
   if (a == b) return true;
   const auto mangled = [](std::string_view text) {
@@ -473,7 +476,7 @@ Result<Value> load(LoadCtx& ctx) {
     RILL_TRY(find_parameter(ctx, parameter, scan, full, state, &wiring));
     facts.push_back(Scan::inner_fact(wiring.op.inputs.back(), ctx.fact(wiring.inputs.back())));
   }
-  // Result j of the named ones updates state j, counted among the parameters.
+  // In ascending order, the results that states name update the states in parameter order.
   std::vector<int> stated;
   for (const Tuple& tuple : state) {
     RILL_ASSIGN(const std::string name, tuple.text(2));

@@ -6,8 +6,8 @@
 namespace rill::ops {
 namespace {
 
-/// Return the only reader of an outlet, which reads it once; -1 if there are others, or an output
-/// reads it.
+/// Return the only node that reads an outlet, if it reads it once. -1 if there are several reads,
+/// or if the outlet is an output.
 int only_reader(const Graph& graph, OutletId outlet) {
   int reader = -1;
   for (const OutletId& output : graph.outputs) {
@@ -23,7 +23,7 @@ int only_reader(const Graph& graph, OutletId outlet) {
   return reader;
 }
 
-/// Replace the slice of a source by the source itself, which then contains the slice.
+/// Replace the slice of an input of the body by the input itself, which is now sliced outside.
 Graph without_slice(const Graph& body, OutletId source, int slice) {
   Graph out = body;
   const OutletId sliced{slice, 0};

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Scan::Input::Kind;
 
-/// Return the state that a result of the body updates; -1 if there is none.
+/// Return the number of the state that a result of the body updates; -1 if there is none.
 int state_of(const Scan& scan, int result) {
   const Graph& body = *scan.body;
   for (size_t s = 0; s < scan.state_results.size(); ++s) {
@@ -42,7 +42,8 @@ class LoopLowering {
     loop_.skip = scan_.skip;
     if (limited()) loop_.limit = frames_so_far(lowering_, scan_.limit);
     loop_.reset_every_turn = scan_.reset_every_turn;
-    // A stream counts iterations by its frames; a whole run counts them one by one.
+    // With a limit, iterations are numbered in the order of the stream; without one, in the order
+    // in which they run.
     loop_.backward = limited() && !loop_.scanned.empty() && loop_.scanned[0].backward;
     if (!scan_.reset_every_turn) {
       loop_.counter = lowering_.state(sizeof(int64_t));

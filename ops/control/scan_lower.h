@@ -6,7 +6,8 @@ namespace rill::ops {
 
 struct Scan;
 
-/// Lower a loop: its body becomes separate steps, run once per iteration on slots that move.
+/// Lower a loop to a step that runs the body's steps once per iteration; the addresses of scanned
+/// inputs and of outputs advance.
 Status lower_scan(const Scan& scan, Lowering& lowering);
 
 }  // namespace rill::ops

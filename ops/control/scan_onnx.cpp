@@ -16,8 +16,9 @@ namespace {
 
 using Kind = Scan::Input::Kind;
 
-/// The most iterations of a loop that is unrolled because its body differs between them, and of a
-/// loop that data may end early; all of these run.
+/// The maximum number of iterations of a loop that is unrolled because its body differs between
+/// them (`kMostWrittenOut`), and of a loop that data may end early (`kMostTried`): the latter runs
+/// all of them.
 constexpr int64_t kMostWrittenOut = 64;
 constexpr int64_t kMostTried = 65536;
 
@@ -27,8 +28,8 @@ Status depends_on_data() {
       .hint("Decide it: --constantize NAME=VALUE for the input that it depends on");
 }
 
-/// Return the list of an attribute, one entry for each of `count` operands; zeros if it is not
-/// given.
+/// Return the list of an attribute, with one entry for each of `count` operands; zeros if it is
+/// omitted.
 Result<std::vector<int64_t>> list(OnnxCtx& ctx, std::string_view name, size_t count) {
   std::vector<int64_t> out(count, 0);
   if (!ctx.given(name)) return out;
@@ -38,12 +39,12 @@ Result<std::vector<int64_t>> list(OnnxCtx& ctx, std::string_view name, size_t co
   return out;
 }
 
-/// The operands of a scan: states first, then inputs, each along its axis.
+/// The operands of a scan: states first, then inputs.
 struct Scanned {
   std::vector<OutletId> wires;
   size_t states = 0;
-  std::vector<int64_t> axes;      ///< of the inputs
-  std::vector<int64_t> backward;  ///< 1 for inputs that are read from their end
+  std::vector<int64_t> axes;      ///< scanned axes of the inputs
+  std::vector<int64_t> backward;  ///< 1 for inputs that are scanned backwards
 
   size_t inputs() const { return wires.size() - states; }
 };
@@ -105,8 +106,8 @@ Result<Value> scan(OnnxCtx& ctx) {
   return scan_over(ctx, std::move(over));
 }
 
-/// Opset 8: the first axis of all inputs and outputs is a batch. Each entry is scanned separately,
-/// along the next axis.
+/// Read Scan of opset 8: the first axis of all inputs and outputs is a batch. Each batch entry is
+/// scanned separately, along the next axis.
 Result<Value> scan_of_batch(OnnxCtx& ctx) {
   RILL_ASSIGN(const Scanned whole, scanned(ctx, "directions"));
   if (ctx.given("sequence_lens")) {
@@ -137,7 +138,7 @@ Result<Value> scan_of_batch(OnnxCtx& ctx) {
   return f.values(joined);
 }
 
-/// Return the value of a condition; nothing if data decides it.
+/// Return the value of a condition; nothing if it depends on data.
 Result<std::optional<bool>> known_truth(const Fact& condition) {
   if (!condition.konst) return std::optional<bool>();
   const Tensor& known = *condition.konst;
@@ -146,10 +147,10 @@ Result<std::optional<bool>> known_truth(const Fact& condition) {
   return std::optional(known.values<bool>()[0]);
 }
 
-/// The inputs that control a loop.
+/// The iteration count, condition and initial states of a loop.
 struct Terms {
-  std::optional<Dim> count;  ///< iterations at most
-  OutletId condition;        ///< whether the first iteration runs; invalid if it does
+  std::optional<Dim> count;  ///< the maximum number of iterations
+  OutletId condition;        ///< whether the first iteration runs; invalid if it always does
   std::vector<OutletId> states;
 };
 
@@ -160,7 +161,7 @@ Result<Terms> terms_of(OnnxCtx& ctx) {
     RILL_ASSIGN(const OutletId wire, ctx.wire("M"));
     const auto count = symbolic_value(ctx.graph(), wire);
     if (!count) return depends_on_data();
-    // Exporters write the largest number for a loop that its condition ends.
+    // Exporters write the largest number for a loop that only its condition ends.
     const auto number = count->to_int();
     if (!number || *number < INT32_MAX) terms.count = number && *number < 0 ? Dim(0) : *count;
   }
@@ -173,7 +174,7 @@ Result<Terms> terms_of(OnnxCtx& ctx) {
   return terms;
 }
 
-/// Unroll the iterations, with their numbers and the condition as constants.
+/// Unroll the iterations, with iteration numbers and conditions as constants.
 Result<Value> written_out(OnnxCtx& ctx, const Terms& terms, int64_t count) {
   std::vector<OutletId> states = terms.states;
   std::vector<std::vector<OutletId>> lists;
@@ -205,8 +206,8 @@ Result<Value> written_out(OnnxCtx& ctx, const Terms& terms, int64_t count) {
   return f.values(states);
 }
 
-/// Reads a loop as one over its iteration numbers. If data ends it early, its states no longer
-/// change.
+/// Reads a loop as a `Scan` over its iteration numbers. If data ends the loop early, the states no
+/// longer change from there.
 class LoopReader {
  public:
   LoopReader(OnnxCtx& ctx, const Terms& terms) : ctx_(ctx), terms_(terms) {
@@ -220,7 +221,7 @@ class LoopReader {
   Status take_inputs(Iterations* iterations);
   Status take_counter(OutletId given, const Counter& counter, Iterations* iterations);
   Status give_outputs(Iterations* iterations);
-  /// Insert the counted states between those of `iterations`.
+  /// Insert the counters among the states of `iterations`.
   Result<Value> with_counters(std::vector<Value> given);
 
   OnnxCtx& ctx_;
@@ -349,7 +350,7 @@ Result<Value> LoopReader::build() {
   RILL_ASSIGN(const OnnxCtx::Body body, this->body());
   const auto number = counted_ ? terms_.count->to_int() : std::nullopt;
   if (number && *number >= 1 && *number <= kMostWrittenOut && !terms_.condition.valid()) {
-    // Unrolled iterations stream like any nodes.
+    // Unrolled iterations stream like other nodes.
     auto plain = written_out(ctx_, terms_, *number);
     if (plain.ok()) return plain;
   }
@@ -373,7 +374,7 @@ Result<Value> LoopReader::build() {
 Result<Value> loop(OnnxCtx& ctx) {
   RILL_ASSIGN(Terms terms, terms_of(ctx));
   for (OutletId& state : terms.states) {
-    // ONNX's loops compute sizes as integers.
+    // ONNX's loops compute sizes as i64.
     if (ctx.fact(state).dtype != DType::kDim) continue;
     RILL_ASSIGN(state, cast_to(ctx, state, DType::kI64));
   }

@@ -1,4 +1,4 @@
-// The streaming form of loops.
+// Pulses loops.
 
 #include <algorithm>
 #include <numeric>
@@ -16,7 +16,7 @@ namespace {
 
 using Kind = Scan::Input::Kind;
 
-/// Return the loop with a value in place of the stream symbol.
+/// Return the loop with the stream symbol replaced by `value`.
 std::shared_ptr<Scan> bound(const PulseBuilder& b, const Scan& scan, const Dim& value) {
   if (OpPtr op = scan.with_symbol(b.symbol(), value)) {
     return draft_op<Scan>(*op->as<Scan>());
@@ -24,7 +24,7 @@ std::shared_ptr<Scan> bound(const PulseBuilder& b, const Scan& scan, const Dim& 
   return draft_op<Scan>(scan);
 }
 
-/// The loop runs along the stream: its states are kept from pulse to pulse.
+/// Pulses a loop along the stream: its states carry over from pulse to pulse.
 class Along {
  public:
   Along(PulseBuilder& b, const Scan& scan) : b_(b), scan_(scan) {}
@@ -34,7 +34,7 @@ class Along {
     const bool full = is_used(false);
     RILL_TRY(wait(backward || last));
     if (backward || !held_ || !full) return add("", all(), last, backward);
-    // Only outputs that are known at the end wait for the end of the stream.
+    // Only these outputs need the end of the stream.
     RILL_TRY(add("last", which(true), true, false));
     RILL_TRY(wait(false));
     return add("", which(false), false, false);
@@ -60,7 +60,7 @@ class Along {
     return slots;
   }
 
-  /// Append the loop with these outputs. `ends`: no iteration runs after the end of the stream.
+  /// Append a loop with these outputs. `ends`: no iteration runs after the end of the stream.
   Status add(std::string_view suffix, const std::vector<int>& slots, bool ends, bool backward) {
     auto pulsed = bound(b_, scan_, b_.pulsed(Dim::symbol(b_.symbol())));
     pulsed->skip = scan_.skip + iterations_;
@@ -171,26 +171,26 @@ class Along {
   PulseBuilder& b_;
   const Scan& scan_;
   std::vector<OutletId> wires_;
-  int64_t iterations_ = 0;  ///< iterations of the loop before the first frame
-  int longest_ = -1;        ///< the input whose frames are counted
+  int64_t iterations_ = 0;  ///< iterations of the loop before the first frame arrives
+  int longest_ = -1;        ///< the input whose frames the iterations count
   bool held_ = false;       ///< inputs wait for the end of the stream
-  StreamFact last_;         ///< how it streams
+  StreamFact last_;         ///< the stream of that input
 };
 
-/// The reason why a body mixes entries of an axis, and the remedy.
+/// The reason why a body mixes entries along an axis, and the remedy.
 struct Mixed {
   std::string cause;
   std::string_view remedy;
 };
 
-/// Tracks an axis through the body of a loop: its index in each wire, -1 if absent.
+/// Tracks an axis through the body of a loop: its index in each wire, or -1.
 class BodyAxes {
  public:
   explicit BodyAxes(const Scan& scan) : scan_(scan) {
     for (const Node& node : scan.body->nodes) axes_.emplace_back(node.outputs.size(), -1);
   }
 
-  /// Start with the index of the axis in the body's inputs. Return nothing if no wire mixes its
+  /// Follow the axis from its index in each input of the body. Return nothing if no node mixes its
   /// entries.
   std::optional<Mixed> follow(const std::vector<int>& inputs) {
     const Graph& body = *scan_.body;
@@ -249,7 +249,8 @@ class BodyAxes {
   std::vector<std::vector<int>> axes_;
 };
 
-/// Return a stream length at which a wire has `count` frames; nothing if it cannot be computed.
+/// Return a stream length at which a wire has `count` frames; nothing if there is none within the
+/// limits.
 std::optional<int64_t> length_with(const Dim& frames, const std::string& symbol, int64_t count) {
   const auto pattern = DimPattern::of(frames, symbol);
   if (!pattern.ok() || pattern->growth() <= 0) return std::nullopt;
@@ -265,7 +266,7 @@ std::optional<int64_t> length_with(const Dim& frames, const std::string& symbol,
   return std::nullopt;
 }
 
-/// The loop runs over another axis than the stream's, and restarts in each pulse.
+/// Pulses a loop over another axis than the streaming one: it restarts in each pulse.
 class Across {
  public:
   Across(PulseBuilder& b, const Scan& scan) : b_(b), scan_(scan), axes_(scan) {}
@@ -286,7 +287,7 @@ class Across {
       const auto at = static_cast<size_t>(i);
       RILL_ASSIGN(synced.wires[at], b_.materialise(synced.wires[at], &*stream));
     }
-    // The length at which a stream has the frames of one pulse.
+    // The length of a stream with the frames of one pulse.
     RILL_ASSIGN(const int64_t pulse,
                 b_.pulse_of(synced.wires[static_cast<size_t>(synced.first)], first.axis));
     const auto length = length_with(first.dim, b_.symbol(), pulse);
@@ -323,7 +324,8 @@ class Across {
 
 }  // namespace
 
-/// Return the axes of the first scanned input that all others share, with the same extent.
+/// Return the axes that all scanned inputs share with the first one, and that the body does not
+/// mix.
 std::vector<AxisTrack> Scan::axes(FactSpan in, FactSpan) const {
   const auto is_scanned = [](const Input& input) { return input.kind == Kind::kScan; };
   const auto first = find_if(inputs, is_scanned);
@@ -335,7 +337,7 @@ std::vector<AxisTrack> Scan::axes(FactSpan in, FactSpan) const {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const bool scanned = is_scanned(inputs[i]) && inputs[i].axis == axis;
       const bool has_axis = axis < in[i].rank() && in[i].dim(axis) == from.dim(axis);
-      // An input passed whole is usually a matrix, whose extents may be equal by chance.
+      // An input that is passed whole is usually a matrix, whose extents may match by chance.
       const bool matrix = inputs[i].kind == Kind::kFull && from.dim(axis).is_const();
       track.in.push_back(has_axis && !scanned && !matrix ? axis : -1);
     }

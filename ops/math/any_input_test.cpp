@@ -1,4 +1,4 @@
-// For any attributes and inputs, an operator fails before a run, or gives outputs as inferred.
+// For any attributes and inputs, an operator fails before a run, or returns outputs as inferred.
 
 #include <functional>
 #include <random>
@@ -31,7 +31,7 @@ class Random {
  public:
   explicit Random(uint32_t seed) : generator_(seed) {}
   int64_t below(int64_t n) { return static_cast<int64_t>(generator_() % static_cast<uint64_t>(n)); }
-  /// Return mostly numbers that may fit, and sometimes extremes.
+  /// Return mostly numbers that may be valid, and sometimes extreme ones.
   int64_t number() {
     const int64_t extremes[] = {INT64_MIN, INT64_MAX, -1, -3, 1 << 20, INT64_MAX - 1};
     return below(12) == 0 ? extremes[below(6)] : below(4);
@@ -116,7 +116,7 @@ OpPtr any_op(Random& random) {
   return makers[random.below(21)]();
 }
 
-/// Return whether a graph of the operator alone can be prepared.
+/// Return whether a graph with only this operator can be prepared.
 bool has_plan(const OpPtr& op, const Facts& facts) {
   Graph graph;
   std::vector<OutletId> inputs;
@@ -160,7 +160,7 @@ TEST(AnyInput, GivesAnErrorOrTheOutputsThatWereInferred) {
     }
     if (!small) continue;
     const auto results = evaluate(*op, inputs, *out);
-    // Only the values of symbols may be unknown to inference.
+    // Inference may miss only the values of symbols.
     bool dims = false;
     for (const Fact& fact : facts) dims |= fact.dtype == DType::kDim;
     bool shaped = true;

@@ -343,8 +343,8 @@ Status merge_bounds(const Binary& outer, Rewrite& rewrite) {
                             {rewrite.mapped(producer.inputs[0]), bound});
 }
 
-/// Replace an operation by a simpler one that has the same bits for this constant. Replace powers
-/// of 2 and 1/2 too, because only the replacement rounds correctly.
+/// Replace an operation by a simpler one that has the same bits for this constant. Powers of 2 and
+/// 1/2 are replaced although their bits change: only the replacement rounds correctly.
 Status specialise(const Binary& op, double value, Rewrite& rewrite) {
   std::optional<UnaryKind> unary;
   if (op.kind_of == BinaryKind::kPow && value == 2.0) unary = UnaryKind::kSquare;
@@ -398,8 +398,8 @@ Status skip_truth(BinaryKind kind, Rewrite& rewrite) {
   return {};
 }
 
-/// Return whether an operand may equal one of the opposite sign: a zero, or a denormal, which
-/// counts as zero. Of two equal zeros, a minimum or maximum returns the first.
+/// Return whether an operand may contain a zero, or a denormal, which counts as zero. A minimum or
+/// maximum of two equal zeros returns the first, so its operands cannot be swapped.
 bool has_zeros(const Tensor& tensor) {
   const auto numbers = cast(tensor, DType::kF64);
   if (!numbers.ok()) return true;
@@ -462,7 +462,8 @@ Cost Binary::cost(FactSpan in, FactSpan out) const {
 
 namespace {
 
-/// Return the text of an integer quotient that `div` alone would round differently.
+/// Return the text of an integer quotient that `div` alone would round differently; nothing if
+/// `div` is right.
 std::optional<std::string> written_quotient(SaveCtx& ctx, BinaryKind kind, const std::string& a,
                                             const std::string& b) {
   const DType dtype = ctx.node().outputs[0].dtype;

@@ -11,8 +11,9 @@ namespace rill::ops {
 
 /// Combine two tensors element by element.
 /// Shapes: two of one rank, extents equal or 1 -> the larger of each.
-/// Types: both inputs of one type, numbers or dims; logic: bool and integers. The output has that
-/// type, bool for comparisons. Quantised types compute on the real numbers.
+/// Types: both inputs of one type: numbers, dims or quantised; equality: also bool and strings;
+/// logic: bool, integers and dims. Some kinds are for floats only (`BinaryKind`). The output has
+/// the type of the inputs, or bool for comparisons. Quantised types compute on the real numbers.
 /// Errors: kShape if ranks differ or extents clash; kDType if types differ or are not supported.
 /// Stream: pointwise.
 /// Source: NNEF 1.0, `add` and similar operators; tract, `tract_core_xor`, `tract_core_bitand`,
@@ -20,7 +21,7 @@ namespace rill::ops {
 class Binary final : public OpBase<Binary> {
  public:
   BinaryKind kind_of = BinaryKind::kAdd;
-  QParams q;  ///< of the output, where the inputs are quantised
+  QParams q;  ///< of the output, if it is quantised
   Binary() = default;
   explicit Binary(BinaryKind which, QParams params = {}) : kind_of(which), q(params) {}
   std::string_view name() const override;
@@ -42,19 +43,19 @@ class Binary final : public OpBase<Binary> {
 bool is_comparison(BinaryKind kind);
 /// Return whether elements are integers or sizes.
 inline bool is_whole(DType t) { return is_int(t) || t == DType::kDim; }
-/// Return whether it is a minimum or a maximum.
+/// Return whether the kind is a minimum or a maximum.
 bool is_limit(BinaryKind kind);
-/// Return whether the result for one NaN is the other operand; all other kinds return NaN.
+/// Return whether the result for a NaN and a number is the number; all other kinds return NaN.
 bool takes_number(BinaryKind kind);
 
 /// Return the value of a constant f32 tensor whose elements are all the same, bit for bit.
 std::optional<float> uniform_f32(const Fact& fact);
 
-/// Add a binary operation while loading: promote the types, and append unit axes to the lower rank.
-/// Errors: kDType if there is no common type.
+/// Add a binary operation while loading: promote the types, and append unit axes to the operand of
+/// lower rank. Errors: kDType if there is no common type.
 Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b,
                              std::string_view suffix = {});
-/// As above, for an operation of the file; its parts get tract's names.
+/// As above, for an operation that the file writes; its nodes get tract's names.
 Result<OutletId> load_written_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b);
 /// Align the ranks of wires by appending unit axes.
 Result<std::vector<OutletId>> align_ranks(LoadCtx& ctx, std::vector<OutletId> wires);

@@ -98,7 +98,7 @@ void compute_groups(int64_t groups, const void* a, const void* b, void* out,
   }
 }
 
-/// A loop, and how it serves other comparisons: with swapped operands, or a flipped result.
+/// A loop, and whether it runs with swapped operands or a flipped result.
 struct Loop {
   GroupsFn run = nullptr;
   bool swaps = false;
@@ -150,7 +150,8 @@ Loop comparison_loop(BinaryKind kind, DType type) {
     const auto flip = static_cast<uint8_t>(kind == BinaryKind::kNe ? 1 : 0);
     return {floats ? of_floats<Comparison::kEqual>(type) : of_equal_bits(type), false, flip};
   }
-  // Floats have loops for < and <=, as NaN fails both; integers negate one of them.
+  // Floats have loops for < and <=: both are false for a NaN, so neither is the negation of the
+  // other with swapped operands. For integers, <= is the negation of a swapped <.
   if (floats)
     return {or_equal ? of_floats<Comparison::kAtMost>(type) : of_floats<Comparison::kLess>(type),
             greater};
@@ -183,7 +184,7 @@ Loop loop_of(BinaryKind kind, DType type) {
   }
 }
 
-/// Elements `step` apart.
+/// A row of elements with stride `step`, in elements.
 struct Row {
   std::byte* first = nullptr;
   int64_t step = 0;
@@ -201,14 +202,14 @@ void copy_row(const Row& from, const Row& to, int64_t count) {
   });
 }
 
-/// Space for a block of the widest type. Elements beyond a row are arbitrary, and their results are
-/// discarded.
+/// Buffer for a block of the widest type. Elements beyond the end of a row are arbitrary, and their
+/// results are discarded.
 struct Block {
   alignas(64) std::byte bytes[kBlock * 8] = {};
 };
 
-/// Runs one row in blocks. Elements that are not contiguous, or do not fill their last group, are
-/// copied to a larger buffer.
+/// Run one row in blocks. Elements that are not contiguous, or do not fill their last group, are
+/// copied to a buffer.
 void run_row(const Loop& loop, const Row& a, const Row& b, const Row& out, int64_t count) {
   const int64_t whole = count / kGroup;
   if (a.step == 1 && b.step == 1 && out.step == 1 && whole * kGroup == count) {

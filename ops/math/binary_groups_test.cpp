@@ -85,7 +85,7 @@ struct Strip {
 
 struct Shape {
   int64_t count;
-  int64_t steps[3];  ///< of the output and both operands
+  int64_t steps[3];  ///< strides of the output and both operands
 };
 
 std::vector<Shape> shapes() {
@@ -126,7 +126,7 @@ void expect_all(BinaryKind kind, DType type, DType result, const Expected& expec
 constexpr DType kTypes[] = {DType::kU8,  DType::kU16, DType::kU32, DType::kU64, DType::kI8,
                             DType::kI16, DType::kI32, DType::kI64, DType::kF32, DType::kF64};
 
-TEST(BinaryGroups, CompareAsOneElementAfterTheOther) {
+TEST(BinaryGroups, CompareLikeSingleElements) {
   for (const DType type : kTypes) {
     visit_number(type, [&](auto tag) {
       using T = decltype(tag);
@@ -141,9 +141,9 @@ TEST(BinaryGroups, CompareAsOneElementAfterTheOther) {
   }
 }
 
-TEST(BinaryGroups, ComputeAsOneElementAfterTheOther) {
+TEST(BinaryGroups, ComputeLikeSingleElements) {
   for (const DType type : kTypes) {
-    if (type == DType::kF32) continue;  // pointwise kernels have these
+    if (type == DType::kF32) continue;  // pointwise kernels compute f32
     visit_number(type, [&](auto tag) {
       using T = decltype(tag);
       if constexpr (!std::is_class_v<T>) {
@@ -157,7 +157,7 @@ TEST(BinaryGroups, ComputeAsOneElementAfterTheOther) {
                              [](double x, double y) { return x / y; });
 }
 
-TEST(BinaryGroups, JoinTruthsThatAreAnyByte) {
+TEST(BinaryGroups, CombineBoolsOfAnyByte) {
   const auto expect = [](BinaryKind kind, auto of) {
     expect_all<uint8_t, uint8_t>(kind, DType::kBool, DType::kBool, [&](uint8_t x, uint8_t y) {
       return static_cast<uint8_t>(of(x != 0, y != 0) ? 1 : 0);

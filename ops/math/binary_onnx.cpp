@@ -12,7 +12,7 @@
 namespace rill::ops {
 namespace {
 
-/// The standard defines arithmetic only for numbers.
+/// Refuse arithmetic on bools, which the standard does not define.
 Status expect_numbers(OnnxCtx& ctx, BinaryKind kind, OutletId a, OutletId b) {
   const bool bools =
       ctx.fact(a).dtype == DType::kBool && ctx.fact(b).dtype == DType::kBool;
@@ -29,8 +29,7 @@ Result<Value> binary(OnnxCtx& ctx) {
   return as_value(numpy_binary(ctx, kKind, a, b));
 }
 
-/// Return whether all elements of a constant are sizes that are never below `least`, whatever the
-/// symbols.
+/// Return whether all elements of a constant are sizes >= `least` for all values of the symbols.
 bool is_at_least(OnnxCtx& ctx, const Fact& fact, int64_t least) {
   if (!fact.konst) return false;
   for (int64_t i = 0; i < fact.konst->volume(); ++i) {
@@ -40,15 +39,15 @@ bool is_at_least(OnnxCtx& ctx, const Fact& fact, int64_t least) {
   return true;
 }
 
-/// Return the size in a wire of one element; nothing for others.
+/// Return the size in a constant of one element; nothing for other wires.
 std::optional<Dim> only_size(const Fact& fact) {
   if (!fact.konst || fact.konst->volume() != 1) return std::nullopt;
   auto size = element_as_dim(*fact.konst, 0);
   return size.ok() ? std::optional<Dim>(std::move(size).value()) : std::nullopt;
 }
 
-/// Simplify a size, or its multiple, divided by its number of windows of k frames, such as S / (S /
-/// 8), to k. This asserts that the size consists of whole windows. Nothing for other sizes.
+/// Simplify a size, or a multiple of it, divided by its number of windows of k frames: S / (S / 8)
+/// becomes 8. This asserts that the size consists of whole windows. Nothing for other quotients.
 std::optional<Dim> by_windows(OnnxCtx& ctx, const Fact& a, const Fact& b) {
   const auto whole = only_size(a);
   const auto count = only_size(b);
@@ -65,8 +64,8 @@ std::optional<Dim> by_windows(OnnxCtx& ctx, const Fact& a, const Fact& b) {
   return *times * Dim(windows.divisor);
 }
 
-/// Divide and round toward zero, as ONNX does for integers. Quotients of sizes round down, which is
-/// equal unless a size is negative; then divide each sign separately.
+/// Divide and round toward zero, as ONNX does for integers. Quotients of sizes round down. If a
+/// size may be negative, divide each sign separately.
 OutletId quotient(OnnxCtx& ctx, Formula& f, OutletId a, OutletId b) {
   if (!f.ok() || f.fact(a).dtype != DType::kDim) return f.over(a, b);
   if (const auto frames = by_windows(ctx, f.fact(a), f.fact(b))) {
@@ -102,8 +101,8 @@ OutletId quotient(OnnxCtx& ctx, Formula& f, OutletId a, OutletId b) {
   return positive ? f.minus(above, below) : f.minus(below, above);
 }
 
-/// Convert the operands of a division to one type, if a size divides an integer: a constant to a
-/// size, or the size to a computed integer's type.
+/// Convert the operands of a division of an integer by a size to one type. A constant integer
+/// becomes a size; for a computed integer, the size takes its type.
 Status unify_with_size(OnnxCtx& ctx, OutletId* a, OutletId* b) {
   const Fact& dividend = ctx.graph().fact(*a);
   const DType type = dividend.dtype;
@@ -126,7 +125,7 @@ Result<Value> divide(OnnxCtx& ctx) {
   return f.value(quotient(ctx, f, a, b));
 }
 
-/// Max and Min of any number of tensors.
+/// Compute Max or Min of one tensor or more.
 template <BinaryKind kKind>
 Result<Value> variadic(OnnxCtx& ctx) {
   RILL_ASSIGN(const std::vector<OutletId> list, ctx.wires("inputs"));
@@ -148,8 +147,8 @@ Result<Value> mean(OnnxCtx& ctx) {
   return f.value(f.over(sum, f.number(static_cast<double>(list.size()), sum)));
 }
 
-/// Return the remainder of a size divided by a positive number; nothing if it is not a size, or may
-/// be negative and must keep its sign.
+/// Return the remainder of a size divided by a positive number. Nothing for other operands, or if
+/// the dividend may be negative and the remainder must keep its sign.
 std::optional<Dim> remainder_of_size(Formula& f, OnnxCtx& ctx, OutletId a, OutletId b,
                                      bool of_dividend) {
   const TensorPtr& size = f.fact(a).konst;
@@ -208,7 +207,7 @@ Result<Value> prelu(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("X");
   OutletId slope = f.arg("slope");
-  // Before opset 7, a slope of several numbers has one per channel.
+  // Before opset 7, a slope with several numbers has one number per channel.
   if (ctx.opset() < 7 && f.rank(slope) == 1 && !(f.dim(slope, 0) == Dim(1))) {
     for (int axis = 2; axis < f.rank(x); ++axis) slope = f.with_axis(slope, 1);
   }
@@ -216,8 +215,8 @@ Result<Value> prelu(OnnxCtx& ctx) {
   return f.value(f.select(below, f.times(slope, x), x));
 }
 
-/// Before opset 7, the axes of the second operand begin at `axis` of the first, and an attribute
-/// says that they repeat.
+/// Before opset 7, if the attribute `broadcast` is set, the axes of the second operand align with
+/// those of the first from `axis`.
 template <BinaryKind kKind>
 Result<Value> aligned(OnnxCtx& ctx) {
   Formula f(ctx);

@@ -5,7 +5,7 @@
 
 namespace rill::ops {
 
-/// Two operands, stretched to the shape of the output, element by element.
+/// Two operands that are combined element by element, broadcast to the shape of the output.
 struct BinaryArgs {
   BinaryKind kind = BinaryKind::kAdd;
   PlacedView a;

@@ -63,7 +63,7 @@ TEST(Binary, RunsOnEightAxes) {
   EXPECT_EQ(y.data<float>()[383], a.data<float>()[47] - b.data<float>()[23]);
 }
 
-TEST(Binary, RunsOnScalarsAndOnNothing) {
+TEST(Binary, RunsOnScalarsAndEmptyTensors) {
   const Graph graph = graph_of({{"a", ""}, {"b", ""}}, "y = a * b;");
   expect_same(run(graph, {f32({}, {3}), f32({}, {4})}).value()[0], f32({}, {12}));
   const Graph empty = graph_of({{"a", "0, 3"}, {"b", "1, 3"}}, "y = a * b;");
@@ -122,12 +122,12 @@ TEST(Binary, DividesRoundingDown) {
   EXPECT_EQ(Binary(BinaryKind::kFloorDiv).infer(floats).status().code(), Code::kDType);
 }
 
-// The properties that mark files of torch_to_nnef.
+// The properties of files that torch_to_nnef wrote.
 constexpr std::string_view kOfPyTorch =
     "fragment tract_core_properties() -> (properties: (string, tensor<scalar>)[])\n"
     "{ properties = [(\"torch_to_nnef_version\", \"0.24.12\")]; }\n";
 
-/// Return the only output of a graph, the same with and without simplification.
+/// Return the only output of a graph, and expect it to be the same with and without simplification.
 Tensor output_of(const Graph& graph, const std::vector<Tensor>& inputs) {
   auto whole = run(graph, inputs);
   const auto plain = run(graph, inputs, false);
@@ -137,7 +137,7 @@ Tensor output_of(const Graph& graph, const std::vector<Tensor>& inputs) {
   return std::move((*whole)[0]);
 }
 
-// The exporter writes PyTorch's `//` as a call, and the quotient in `fmod` with a slash.
+// The exporter writes PyTorch's `//` as a call of `div`, and the quotient in `fmod` with a slash.
 TEST(Binary, DividesIntegersAsPyTorchDoesInItsFiles) {
   const std::vector<Input> ab = {{"a", "6", "i64"}, {"b", "6", "i64"}};
   const Tensor a = i64({6}, {-9, -9, 9, 9, -6, 5});
@@ -153,14 +153,14 @@ TEST(Binary, DividesIntegersAsPyTorchDoesInItsFiles) {
   }
   const Graph rest = graph_of({{"a", "6", "i64"}}, "y = sub(a, 5) / 3;", "y", kOfPyTorch);
   expect_same(output_of(rest, {a}), i64({6}, {-4, -4, 1, 1, -3, 0}));
-  // Files of other origin write it as several operators.
+  // In files of other origin, floor division takes several operators.
   Graph other = graph_of(ab, "y = div(a, b);", "y", kOfPyTorch);
   other.properties.clear();
   expect_written_and_read(other, {a, b});
 }
 
-// Integers in a file are sizes: numbers and expressions round alike.
-TEST(Binary, DividesByNumbersAsByIntegers) {
+// Integer literals in a file are sizes: numbers and expressions round alike.
+TEST(Binary, DividesByLiteralsLikeIntegers) {
   const Tensor a = i64({6}, {-9, -1, 9, 0, -6, 5});
   const Graph graph = graph_of({{"a", "6", "i64"}}, "y = div(sub(a, 5), 2);", "y", kOfPyTorch);
   expect_same(output_of(graph, {a}), i64({6}, {-7, -3, 2, -3, -6, 0}));
@@ -169,7 +169,7 @@ TEST(Binary, DividesByNumbersAsByIntegers) {
 }
 
 // Files of torch_to_nnef omit the type of `arange`.
-TEST(Binary, ComputesInFloatsWhereIntegersMeetThem) {
+TEST(Binary, ComputesMixedIntegersAndFloatsInFloats) {
   const std::vector<Input> a = {{"a", "4", "i64"}};
   const Tensor whole = i64({4}, {-3, 0, 1, 4});
   const auto expect = [&](const char* statement, const Tensor& y) {
@@ -269,7 +269,7 @@ TEST(Binary, ReadsTheInputOfABroadcast) {
   expect_same(run(both, {x, z}).value()[0], run(both, {x, z}, false).value()[0]);
 }
 
-TEST(Binary, KeepsNaNWhereItMultipliesByZero) {
+TEST(Binary, KeepsNaNInProductsWithZero) {
   const Graph graph = graph_of({{"x", "2"}}, "y = x * 0.0; z = x - x;", "y, z");
   const float nan = __builtin_nanf("");
   const auto out = run(graph, {f32({2}, {nan, 1})}).value();

@@ -65,7 +65,7 @@ std::vector<AxisTrack> CumSum::axes(FactSpan in, FactSpan) const {
 
 namespace {
 
-/// Return whether the sum has the type of the frames.
+/// Return whether a sum is accumulated in the type of its terms.
 bool keeps_type(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF64 || dtype == DType::kI64;
 }
@@ -100,7 +100,7 @@ Status sum_after_prefix(PulseBuilder& b, const CumSum& op, const PulseBuilder::P
   return b.give(0, out, {PulsedOutput::Streams{stream, sums}});
 }
 
-/// Between scores and values, a sum of equal numbers counts positions.
+/// If all terms are equal, record the sum between scores and values as a function of positions.
 Status count_positions(PulseBuilder& b, const CumSum& op, Square at) {
   const int on = static_cast<int>(op.axis);
   const TensorPtr& each = b.fact(b.wire(0)).konst;
@@ -146,7 +146,7 @@ Status CumSum::pulsify(PulseBuilder& b) const {
   auto op = draft_op<CumSum>(*this);
   op->streaming = true;
   op->skip = std::max<int64_t>(stream.delay, 0);
-  // An exclusive sum is the inclusive sum one frame earlier; the first one is zero.
+  // An exclusive sum is the inclusive sum one frame earlier; its first frame is zero.
   if (exclusive) {
     op->exclusive = false;
     --stream.delay;

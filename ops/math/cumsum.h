@@ -8,8 +8,8 @@ namespace rill::ops {
 /// `exclusive`: without the element itself; `reverse`: from the end backwards.
 /// Shapes: any, kept. Types: numbers; integers wrap; f16 sums in f32.
 /// Errors: kShape if there is no such axis; kDType.
-/// Stream: on the streaming axis the sum continues from pulse to pulse, forwards only, an exclusive
-/// one a frame earlier; pointwise on other axes.
+/// Stream: on the streaming axis the sum continues from pulse to pulse, forwards only; an exclusive
+/// sum has one frame less delay. Pointwise on other axes.
 /// Source: tract, `tract_core_cumsum`, `tract_pulse_cumsum`.
 class CumSum final : public OpBase<CumSum> {
  public:
@@ -17,7 +17,7 @@ class CumSum final : public OpBase<CumSum> {
   bool exclusive = false;
   bool reverse = false;
   bool streaming = false;  ///< each evaluation continues the sum of the previous one
-  int64_t skip = 0;        ///< frames at the start of a stream that give 0 and are not summed
+  int64_t skip = 0;        ///< frames at the start of a stream that output 0 and are not summed
   CumSum() = default;
   explicit CumSum(int64_t on) : axis(on) {}
   std::string_view name() const override { return streaming ? "PulsedCumSum" : "CumSum"; }

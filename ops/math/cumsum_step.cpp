@@ -8,7 +8,7 @@
 namespace rill::ops {
 namespace {
 
-/// Sums are 8 bytes apart, after the count of seen frames.
+/// The bytes of a sum in the state. The first slot holds the number of frames seen.
 constexpr int64_t kSlotBytes = 8;
 
 template <class T>

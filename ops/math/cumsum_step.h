@@ -8,7 +8,7 @@ struct CumSumHow {
   int axis = 0;
   bool exclusive = false;
   bool reverse = false;
-  int64_t skip = 0;  ///< frames at the start of a stream that give 0 and are not summed
+  int64_t skip = 0;  ///< frames at the start of a stream that output 0 and are not summed
 };
 RILL_STEP_FIELDS(CumSumHow, axis, exclusive, reverse, skip)
 
@@ -22,9 +22,9 @@ struct CumSumArgs {
 };
 RILL_STEP_FIELDS(CumSumArgs, how, x, y, has_state, state)
 
-/// Return the bytes of the sums that a stream keeps.
+/// Return the bytes of the state of a stream.
 int64_t sum_bytes(const CumSumHow& how, const PlacedView& x) RILL_NONBLOCKING;
-/// Sum numbers. `kept`: the sums so far; null if nothing streams.
+/// Sum numbers. `kept`: the state, or null without a stream.
 void add_up(const CumSumHow& how, const View& x, const View& y, std::byte* kept) RILL_NONBLOCKING;
 
 void run_cumsum(const CumSumArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;

@@ -32,7 +32,7 @@ TEST(CumSum, ContinuesFromPulseToPulse) {
   }
 }
 
-TEST(CumSum, DoesNotSumFramesBeforeTheFirst) {
+TEST(CumSum, SkipsPositionsBeforeTheFirstFrame) {
   const Graph graph = graph_of({{"x", "2, S"}},
                                "a = slice(x, axes = [1], begin = [3], end = [S]);"
                                " y = tract_core_cumsum(a, axis = 1);");

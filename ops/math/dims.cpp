@@ -8,7 +8,7 @@
 namespace rill::ops {
 namespace {
 
-// Powers of a dim with more factors are useless as extents.
+// The maximum number of factors of a power; higher powers are useless as extents.
 constexpr int64_t kMaxPower = 8;
 
 std::optional<Dim> combined(BinaryKind kind, const Dim& a, const Dim& b) {

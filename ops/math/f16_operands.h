@@ -4,17 +4,17 @@
 
 #include "core/exec/lowering.h"
 
-// Steps on f16 by f32 kernels: their inputs are upcast before, and their outputs downcast after
-// them. Other operands stay unchanged.
+// Steps on f16 that use f32 kernels: inputs are upcast before the step, and outputs downcast after
+// it. Operands of other types stay unchanged.
 
 namespace rill::ops {
 
-/// Return an operand in f32: an f16 one in scratch memory of this node, any other itself.
+/// Return an operand as f32: scratch memory of this node for f16, any other operand itself.
 Operand upcast(Lowering& lowering, const Operand& operand);
 
-/// Return f32 memory, with that order of axes, for an f16 output; for any other, the output itself.
+/// Return f32 scratch memory with this order of axes for an f16 output; any other output itself.
 Operand in_floats(Lowering& lowering, const Operand& out, std::span<const int> order);
-/// Round that memory to f16, in output 0.
+/// Round the scratch memory `wide` to f16, in output 0.
 void narrow(Lowering& lowering, const Operand& wide, const Operand& out,
             std::span<const int> order);
 

@@ -77,7 +77,7 @@ W float_unary(UnaryKind kind, W x, W alpha) {
     case UnaryKind::kAsinh:
       return std::asinh(x);
     case UnaryKind::kAcosh:
-      // As the kernels do.
+      // NaN below 1, as the kernels return it.
       return x < 1 ? std::numeric_limits<W>::quiet_NaN()
                    : static_cast<W>(std::acosh(static_cast<double>(x)));
     case UnaryKind::kAtanh:

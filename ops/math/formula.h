@@ -10,8 +10,8 @@
 
 namespace rill::ops {
 
-/// Wiring for operators of ONNX: operands are aligned as in NumPy, with unit axes prepended to the
-/// lower rank, and numbers take the type of the other operand.
+/// Wiring for operators of ONNX. Operands are aligned as in NumPy, with unit axes prepended to the
+/// one of lower rank. Numbers take the type of the other operand.
 class Formula : public Wiring {
  public:
   explicit Formula(OnnxCtx& ctx) : Wiring(ctx), onnx_(ctx) {}
@@ -19,12 +19,12 @@ class Formula : public Wiring {
   /// Return an extent; 1 once something has failed.
   Dim dim(OutletId x, int axis) const;
   OutletId call(std::string_view nnef, std::initializer_list<OnnxCtx::Argument> arguments);
-  /// Return a number of the type of a wire.
+  /// Return a constant with the type of the wire `like`.
   OutletId number(double value, OutletId like);
   OutletId number(const Dim& value, OutletId like);
-  /// Return f16 and bf16 wires as f32: their sums and squares may overflow.
+  /// Cast f16 and bf16 wires to f32, because their sums and squares may overflow.
   OutletId upcast(OutletId x);
-  /// Return 0, 1, ... as i64, up to an extent that may be symbolic.
+  /// Return the i64 numbers 0, 1, ..., count - 1; `count` may be symbolic.
   OutletId range(const Dim& count);
 
   OutletId binary(BinaryKind kind, OutletId a, OutletId b);
@@ -41,13 +41,13 @@ class Formula : public Wiring {
   OutletId with_axis(OutletId x, int64_t axis);
   OutletId without_axis(OutletId x, int64_t axis);
   OutletId broadcast(OutletId x, std::vector<Dim> shape);
-  /// Require two extents to be equal, also if they are open.
+  /// Require two extents to be equal, even if they are symbolic.
   void expect_equal(const Dim& a, const Dim& b);
   /// Require the known extents of a factor or summand to be those of x, aligned at the last axis,
   /// or 1.
   void expect_within(OutletId small, OutletId x);
-  /// Multiply matrices, the last two axes of either. A vector is a row on the left and a column on
-  /// the right, whose added axis is removed again.
+  /// Multiply matrices, which lie in the last two axes of a and b. A vector is a row on the left
+  /// and a column on the right; the axis that this adds is removed from the result.
   OutletId matmul(OutletId a, OutletId b, bool transpose_b = false);
 
   /// Return the wire as the output of the node, or the first failure.

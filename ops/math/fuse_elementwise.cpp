@@ -1,4 +1,4 @@
-// Trees of elementwise operations become one program.
+// Fuses trees of elementwise operations into one program.
 
 #include "core/base/search.h"
 #include "core/graph/rewrite.h"
@@ -17,11 +17,11 @@ using kernels::PointwiseImm;
 using kernels::PointwiseInstr;
 using kernels::PointwiseOp;
 
-// Until the number of inputs is known, results are numbered from here.
+// Results are numbered from here until the number of inputs is known.
 constexpr int kFirstResult = kernels::kPointwiseMaxInputs;
 
-/// Return whether a node converts integers to the nearest floats, unless they come from an
-/// elementwise operation on integers: such bytes use a look-up table.
+/// Return whether a node converts i32 to the nearest floats. Not if the i32 come from an
+/// elementwise operation on integers: for bytes, that uses a look-up table.
 bool gives_nearest_floats(const Graph& graph, const Node& node) {
   if (node.outputs[0].dtype != DType::kF32 || !cast_from(node) ||
       graph.fact(node.inputs[0]).dtype != DType::kI32) {
@@ -64,8 +64,8 @@ class Builder {
  private:
   static constexpr int kMaxDepth = 8;
 
-  /// Return whether the producer of an input will absorb the node, now or after it has absorbed the
-  /// nodes between: that saves the whole pass, not only a load.
+  /// Return whether the producer of an input will absorb the node, directly or once it has absorbed
+  /// the nodes between. This saves the whole pass, not only a load.
   bool absorbable(const Node& node, int depth) const {
     if (depth == 0) return false;
     if (node.op->traits().slope > 0.0F) {
@@ -90,7 +90,7 @@ class Builder {
     return false;
   }
 
-  /// Return the producer of the sliced wire: slices move upstream of it.
+  /// Return the producer of a wire, upstream of slices: these move upstream of the node.
   const Node& producer_of_sliced(OutletId outlet) const {
     const Node* producer = &graph_.node(outlet.node);
     while (producer->op->as<Slice>() && rewrite_.uses(producer->inputs[0]) == 1) {
@@ -103,7 +103,7 @@ class Builder {
 
   bool of_integers(const Node& node) const { return gives_nearest_floats(graph_, node); }
 
-  /// Return whether a node is a function of f32 elements, up to truth values that are themselves.
+  /// Return whether a node maps f32 elements, or truth values that can be computed in place.
   bool fusable(const Node& node) const {
     if (node.op->as<Pointwise>() || of_integers(node)) return true;
     if (const auto* unary = node.op->as<Unary>()) {
@@ -119,7 +119,7 @@ class Builder {
     return node.op->as<Select>() && f32(node.inputs[1]) && truth(node.inputs[0]);
   }
 
-  /// Return whether a wire is a truth value that can be computed where it is needed.
+  /// Return whether a wire is a truth value whose producer can be fused.
   bool truth(OutletId outlet) const {
     return graph_.fact(outlet).dtype == DType::kBool && inlinable(outlet);
   }
@@ -137,8 +137,8 @@ class Builder {
     size_t code = 0;
   };
 
-  /// Return which element of a binary operator is a number, if one is: 0 or 1, else -1. A number
-  /// has no shape: the other operand must have the whole one.
+  /// Return which operand of a binary operator is a single number: 0 or 1; -1 if neither is. A
+  /// number has no shape, so the other operand must have the whole shape.
   int number_of(const Node& node) const {
     for (const int i : {1, 0}) {
       const auto k = static_cast<size_t>(i);
@@ -148,7 +148,7 @@ class Builder {
     return -1;
   }
 
-  /// The wires that a node computes with.
+  /// Return the wires that a node computes with, without a number that becomes an immediate.
   std::vector<OutletId> operands(const Node& node) const {
     std::vector<OutletId> out = node.inputs;
     if (!node.op->as<Binary>()) return out;
@@ -156,7 +156,7 @@ class Builder {
     return out;
   }
 
-  /// Add a node and the booleans that it needs; return false if the program is full.
+  /// Add a node and the boolean nodes that it needs. Return false if the program is full.
   bool take(int id, Choice* choice) const {
     std::vector<int> open{id};
     while (!open.empty()) {
@@ -199,7 +199,7 @@ class Builder {
     return chosen_.size() > 1;
   }
 
-  /// Return the number of a value in the program: that of its input or instruction.
+  /// Return the number of a value in the program: an input or the result of an instruction.
   int value_of(OutletId outlet) {
     if (contains(chosen_, outlet.node)) {
       emit(graph_.node(outlet.node));
@@ -211,7 +211,7 @@ class Builder {
     return static_cast<int>(inputs_.size()) - 1;
   }
 
-  /// Append a node after its operands. The recursion is at most as deep as a program is long.
+  /// Append a node after its operands. The recursion depth is at most the length of a program.
   void emit(const Node& node) {
     if (const auto* program = node.op->as<Pointwise>()) return splice(*program, node);
     PointwiseInstr instr;

@@ -18,7 +18,7 @@ W integer_div(W a, W b) {
   return a / b;
 }
 
-/// Divide, rounding down; 0 for a division by 0, and the wrapped quotient for MIN / -1.
+/// Divide, rounding down; return 0 for a division by 0, and the wrapped quotient for MIN / -1.
 template <class W>
 W integer_floor_div(W a, W b) {
   const W quotient = integer_div(a, b);
@@ -29,7 +29,7 @@ W integer_floor_div(W a, W b) {
   return quotient;
 }
 
-/// Raise to a power, wrapping; a negative exponent truncates the fraction.
+/// Raise to a power, wrapping. For a negative exponent, truncate the power to an integer.
 template <class W>
 W integer_pow(W base, W exponent) {
   if constexpr (std::is_signed_v<W>) {
@@ -48,7 +48,7 @@ W integer_pow(W base, W exponent) {
   return static_cast<W>(power);
 }
 
-/// Compute on integers of `bits` bits that are upcast to 64; wraps.
+/// Compute on integers of `bits` bits that were extended to 64 bits; wraps.
 template <class W>
 W integer_binary(BinaryKind kind, W a, W b, int bits) {
   const auto ua = static_cast<uint64_t>(a);

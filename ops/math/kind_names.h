@@ -6,7 +6,7 @@ namespace rill::ops {
 struct KindNames {
   const char* name;  ///< in dumps
   const char* nnef;
-  const char* registry;  ///< of the dialect that has it
+  const char* registry;  ///< of the dialect that defines it
 };
 
 }  // namespace rill::ops

@@ -10,29 +10,29 @@ enum class BinaryKind : uint8_t {
   kMul,
   kDiv,  ///< integers: truncates, division by 0 gives 0
   kPow,
-  kMin,  ///< NaN where either is NaN; of equal operands, the first
+  kMin,  ///< NaN if either is NaN; of equal operands, the first
   kMax,
-  kMinNumber,  ///< of floats: of a number and a NaN, the number
+  kMinNumber,  ///< of floats; of a number and a NaN, the number
   kMaxNumber,
-  kHypot,  ///< of floats: sqrt(a^2 + b^2), also where squares leave the range
+  kHypot,  ///< of floats: sqrt(a^2 + b^2), without overflow of the squares
   kEq,  ///< comparisons give bool
   kNe,
   kLt,
   kLe,
   kGt,
   kGe,
-  kAnd,  ///< of integers: 1 where both are not 0
+  kAnd,  ///< of integers: 1 if both are not 0
   kOr,
   kXor,
   kBitAnd,
   kBitOr,
   kBitXor,
-  kShl,  ///< a negative count, or one beyond the width, shifts by the width
+  kShl,  ///< a negative count, or one beyond the width, shifts all bits out
   kShr,
   kFloorDiv,  ///< of integers: rounds down, division by 0 gives 0
   kAtan2,      ///< of floats: the angle of the point (b, a)
-  kFmod,       ///< of floats: the exact rest of a division that rounds to zero
-  kRemainder,  ///< of floats: the rest of a division that rounds down
+  kFmod,       ///< of floats: the exact remainder of truncated division
+  kRemainder,  ///< of floats: the remainder of floored division
 };
 
 inline constexpr BinaryKind kLastBinaryKind = BinaryKind::kRemainder;
@@ -81,7 +81,7 @@ enum class UnaryKind : uint8_t {
 enum class ReduceKind : uint8_t { kSum, kProduct, kMin, kMax, kArgMin, kArgMax, kAny, kAll };
 
 inline bool is_arithmetic(BinaryKind kind) { return kind <= BinaryKind::kHypot; }
-/// Return whether an operation is elementwise, and defined only for floats.
+/// Return whether a kind is `kAtan2`, `kFmod` or `kRemainder`, which only floats have.
 inline bool is_function_of_floats(BinaryKind kind) { return kind >= BinaryKind::kAtan2; }
 inline bool is_comparison(BinaryKind kind) {
   return kind >= BinaryKind::kEq && kind <= BinaryKind::kGe;

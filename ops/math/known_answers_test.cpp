@@ -1,5 +1,5 @@
-// NumPy's results for the operators of the dialect, which scripts/known_answers/write.py writes
-// next to the operators of each group.
+// NumPy's results for the operators of the dialect. scripts/known_answers/write.py writes them next
+// to the operators of each group.
 
 #include <algorithm>
 #include <filesystem>
@@ -96,7 +96,7 @@ Problem problem_of(const Case& known) {
   return problem;
 }
 
-TEST_P(KnownAnswers, AreNumPys) {
+TEST_P(KnownAnswers, EqualNumPys) {
   const Case& known = GetParam();
   const auto [graph, values] = problem_of(known);
   ASSERT_FALSE(graph.nodes.empty());
@@ -112,7 +112,7 @@ TEST_P(KnownAnswers, AreNumPys) {
   }
 }
 
-TEST_P(KnownAnswers, AreGivenByWrittenModelsToo) {
+TEST_P(KnownAnswers, HoldForWrittenModelsToo) {
   const Case& known = GetParam();
   const Problem problem = problem_of(known);
   ASSERT_FALSE(problem.graph.nodes.empty());

@@ -10,7 +10,7 @@
 
 namespace rill::ops {
 
-/// Loops over axes of two operands, outermost first, with contiguous neighbours merged.
+/// Loops over axes of two operands, outermost first. Axes that are contiguous in both are merged.
 struct Nest {
   int count = 0;
   std::array<int64_t, kMaxRank> extent{};
@@ -35,7 +35,7 @@ struct Nest {
     y[at] = y_step;
   }
 
-  /// Call `body(x_offset, y_offset)` for every position of the loops [from, to).
+  /// Call `body(x_offset, y_offset)` for every iteration of loops [from, to).
   template <class Body>
   void for_each(int from, int to, const Body& body, int64_t x_at = 0, int64_t y_at = 0) const {
     if (from == to) return body(x_at, y_at);
@@ -62,7 +62,7 @@ struct Nest {
     for (int i = 0; i < count; ++i) slices *= extent[static_cast<size_t>(i)];
     return slices;
   }
-  /// Call `body(x_offset, y_offset, first, count)` for the slices of a share.
+  /// Call `body(x_offset, y_offset, first, count)` for the slices of one thread's share.
   template <class Body>
   void walk(const Share& share, int64_t slices, const Body& body) const {
     const auto iterations = [&](int loop) { return extent[static_cast<size_t>(loop)]; };
@@ -88,7 +88,7 @@ inline void touch_nest(const Nest& nest, int64_t slices, StepTouches& touches) {
   touches.units(slices, {nest.extent.data(), static_cast<size_t>(nest.count)});
 }
 
-/// Return a region over all iterations of a nest.
+/// Return a region, repeated for all iterations of a nest.
 inline Region in_nest(const Nest& nest, const std::array<int64_t, kMaxRank>& strides,
                       Region region) {
   for (size_t i = 0; i < static_cast<size_t>(nest.count); ++i) {

@@ -10,19 +10,20 @@
 namespace rill::ops {
 namespace {
 
-/// The most nodes between a comparison and the limit of one of its sides.
+/// The maximum number of nodes between a comparison and the limit on one of its sides.
 constexpr int kMostSteps = 8;
 
 bool is_size(DType dtype) { return dtype == DType::kDim || is_number(dtype); }
 
-/// Compares values that depend only on sizes and on the places of elements.
+/// Compares values that depend only on sizes and on the positions of elements.
 class PlaceComparison {
  public:
   explicit PlaceComparison(const Graph& graph) : graph_(graph), scope_(graph.scope) {}
 
   /// Return the constant result of a comparison; nothing if it varies or is unknown.
   std::optional<bool> decide(BinaryKind kind, OutletId a, OutletId b) {
-    // Elements of equal shapes meet at equal places; for other shapes, any elements may meet.
+    // Equal shapes: elements are compared at equal positions. Other shapes: any elements may be
+    // compared.
     if (graph_.fact(a).shape == graph_.fact(b).shape) {
       if (const auto found = decide(kind, a, b, true)) return found;
     }
@@ -38,7 +39,8 @@ class PlaceComparison {
     return right ? decide(kind, *left, *right) : std::nullopt;
   }
 
-  /// Return the value of an element as a function of its place, and assert the range of that place.
+  /// Return the value of an element as a function of its position, and assert the range of that
+  /// position.
   std::optional<Dim> value_of(OutletId wire, std::string_view name) {
     const Fact& fact = graph_.fact(wire);
     if (!is_size(fact.dtype)) return std::nullopt;
@@ -52,8 +54,8 @@ class PlaceComparison {
     return out;
   }
 
-  /// An empty list has nothing to compare, so assume that its last place is >= 0, and the dividend
-  /// too if it is a quotient.
+  /// Assert that the last position is >= 0, and so is its dividend if it is a quotient: an empty
+  /// list has nothing to compare.
   void take_as_positive(const Dim& last) {
     const DimSum* sum = last.sum();
     const bool alone = sum && sum->terms.size() == 1 && sum->terms[0].coefficient == 1 &&
@@ -116,9 +118,9 @@ BinaryKind swapped(BinaryKind kind) {
   }
 }
 
-/// A limit upstream of an input of a comparison, across nodes that only move elements.
+/// A minimum or maximum upstream of an input of a comparison, across nodes that only move elements.
 struct Limited {
-  std::vector<int> between;  ///< nodes, the last one first
+  std::vector<int> between;  ///< nodes from the comparison up to the limit
   int node = -1;
 };
 
@@ -139,7 +141,8 @@ std::optional<Limited> limit_upstream(const Graph& graph, OutletId wire) {
   return std::nullopt;
 }
 
-/// Compare input i without the limit that input `bound` of a node puts on its input `kept`.
+/// Compare input i without its limit: read input `kept` of the limit, through copies of the nodes
+/// between.
 Status without_limit(Rewrite& rewrite, int i, const Limited& limited, int kept) {
   const Graph& graph = rewrite.old_graph();
   OutletId wire = rewrite.mapped(graph.node(limited.node).inputs[static_cast<size_t>(kept)]);
@@ -156,7 +159,7 @@ Status without_limit(Rewrite& rewrite, int i, const Limited& limited, int kept) 
 /// comparisons.
 Status drop_limit(BinaryKind kind, Rewrite& rewrite, int i) {
   const Graph& graph = rewrite.old_graph();
-  // A limit replaces a NaN.
+  // A limit of floats may replace a NaN, so it is never redundant.
   if (is_float(rewrite.in(i).dtype)) return {};
   const auto limited = limit_upstream(graph, rewrite.input(i));
   if (!limited) return {};

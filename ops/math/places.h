@@ -5,8 +5,8 @@
 
 namespace rill::ops {
 
-/// Replace a comparison of sizes and of places, counted from 0, if its result is constant, as in
-/// arange(S) < S. Drop a limit that changes nothing on one side, such as S in arange(S) >= min(x,
+/// Replace a comparison of sizes and of positions, counted from 0, if its result is constant, as in
+/// arange(S) < S. Drop a limit on one side if it changes nothing, such as S in arange(S) >= min(x,
 /// S).
 Status compare_places(BinaryKind kind, Rewrite& rewrite);
 

@@ -6,7 +6,8 @@
 namespace rill::ops::test {
 namespace {
 
-/// Return the graph of exp(x * mask) for x [2, S], with a mask over the indices r = 0, 1, ... of x.
+/// Return the graph of exp(x * mask) for x [2, S], with a mask over the indices r = 0, 1, ... along
+/// S.
 Graph masked(const std::string& mask) {
   return graph_of({{"x", "2, S"}}, "r = tract_core_range(0, S, 1); m = " + mask +
                                        "; f = tract_core_cast(m, to = 'f32');"
@@ -40,7 +41,7 @@ TEST(Places, ComparedWithLessThanTheLengthDiffer) {
   EXPECT_EQ((*y)[0].values<float>()[1], 1.0F);
 }
 
-TEST(Places, OfASingleElementAreNoPlacesOfOthers) {
+TEST(Places, OfASingleElementAreNotThoseOfOthers) {
   // 0 - (0, 1, 2, 3) is >= 0 only at index 0.
   const Graph graph = graph_of({{"x", "4"}},
                                "m = ge(tract_core_range(0, 1, 1) - tract_core_range(0, 4, 1), 0);"
@@ -50,14 +51,14 @@ TEST(Places, OfASingleElementAreNoPlacesOfOthers) {
   expect_same((*y)[0], typed(DType::kF32, {4}, {1, 0, 0, 0}));
 }
 
-/// The steps between neighbours of `first` joined to r.
+/// Return the differences between neighbours in the concatenation of `first` and r.
 std::string steps_from(const std::string& first) {
   const std::string all = "concat([" + first + ", r], axis = 0)";
   const std::string cut = "), axes = [0], begin = [";
   return "slice((" + all + cut + "1], end = [0]) - slice((" + all + cut + "0], end = [S])";
 }
 
-TEST(Places, ThatFollowEachOtherDifferByOneEverywhere) {
+TEST(Places, ThatAreConsecutiveDifferByOne) {
   const std::string before = "slice(r, axes = [0], begin = [0], end = [1]) - 1";
   for (const std::string& first : {before, std::string("tract_core_cast([-1], to = 'i64')")}) {
     EXPECT_EQ(nodes_of("eq(" + steps_from(first) + ", 1)"), 2U) << first;
@@ -67,7 +68,7 @@ TEST(Places, ThatFollowEachOtherDifferByOneEverywhere) {
   EXPECT_EQ(nodes_of("ne(r + 1, r)"), 2U);
 }
 
-TEST(Places, ThatMayBeEqualStay) {
+TEST(Places, ComparisonsOfPossiblyEqualPlacesStay) {
   const std::string gap = steps_from("tract_core_cast([-3], to = 'i64')");
   for (const std::string& mask : {"eq(" + gap + ", 1)", std::string("eq(r, 1)"),
                                   std::string("ne(r, S - 1)"), std::string("eq(r * 2, r + 1)")}) {

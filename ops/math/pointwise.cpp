@@ -23,6 +23,7 @@ struct Axis {
 };
 
 /// Merge adjacent axes that are contiguous in every operand; order them by the output's strides.
+/// Return the number of axes.
 int merged_axes(std::span<const View> in, const View& out, Axis* axes) {
   std::array<int, kMaxRank> order{};
   int rank = 0;
@@ -95,11 +96,11 @@ PointwiseSlices slices_of(const PointwiseArgs& args) {
   return best;
 }
 
-/// The multiply-adds that take as long as one access to the second cache level. An operand may be
-/// in the cache of another core, so consecutive small steps should be split in the same way.
+/// The multiply-adds that take as long as one access to the L2 cache. An operand may be in the
+/// cache of another core, so consecutive small steps should be split among threads in the same way.
 constexpr double kWorkPerOperand = 7;
 
-/// Return the multiply-adds that take as long as an instruction at one position.
+/// Return the multiply-adds that take as long as one instruction on one element.
 double work_of(const PointwiseInstr& instr) {
   constexpr double kArithmetic = 2;
   constexpr double kFunction = 48;
@@ -116,7 +117,7 @@ double work_of(const PointwiseInstr& instr) {
 
 namespace {
 
-/// Run with scratch for `kRegisters` registers on the stack, which may be that of a small thread.
+/// Run with registers for `kRegisters` values on the stack, which is small in some threads.
 template <size_t kRegisters>
 [[gnu::noinline]] void run_with(std::span<const PointwiseInstr> code, std::span<const View> in,
                                 const View& out) noexcept {
@@ -127,7 +128,7 @@ template <size_t kRegisters>
   PointwiseArgs args = loops.args;
   for (size_t k = 0; k < in.size(); ++k) args.in[k].ptr = in[k].as<const float>();
   args.out = out.as<float>();
-  // This also runs while making a plan for another CPU, to compute constants.
+  // This also runs while a plan for another CPU is made, to fold constants.
   const kernels::PointwiseFn run = kernels::pointwise_f32(kernels::running_tier());
   run_pointwise_loops(loops, 0, &args, run, scratch);
 }
@@ -331,7 +332,8 @@ std::vector<std::string> Pointwise::details() const {
 
 namespace {
 
-/// Return the limits that the instructions code[from..] apply to value `v`.
+/// Return the bounds that the instructions code[from..] apply to value `v`; nothing if they do
+/// more.
 std::optional<Pointwise::Clip> clip_from(std::span<const PointwiseInstr> code, size_t from,
                                          int64_t v, int64_t inputs) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -342,7 +344,7 @@ std::optional<Pointwise::Clip> clip_from(std::span<const PointwiseInstr> code, s
     const bool limits = instr.op == PointwiseOp::kMax || instr.op == PointwiseOp::kMin;
     if (!limits || instr.imm_at != PointwiseImm::kB || instr.a != v) return std::nullopt;
     if (instr.op == PointwiseOp::kMax) {
-      if (k > from) return std::nullopt;  // max after min is another function where low > high
+      if (k > from) return std::nullopt;  // max after min differs if low > high
       clip.low = instr.imm;
     } else {
       if (clip.high != kInfinity) return std::nullopt;

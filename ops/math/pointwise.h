@@ -11,19 +11,19 @@
 
 namespace rill::ops {
 
-/// Run one instruction or more over views of f32, inputs stretched to the shape of the output.
+/// Run one instruction or more over f32 views. Inputs are broadcast to the shape of the output.
 /// Real-time: yes.
 void run_pointwise(std::span<const kernels::PointwiseInstr> code, std::span<const View> in,
                    const View& out) noexcept RILL_NONBLOCKING;
 
-/// Lower a node whose inputs are all f32, or those that `inputs` lists, to a pointwise step. The
-/// program reads i32 as the nearest floats. f16 is upcast before it and the result downcast after
-/// it. The output keeps the physical order of the largest input.
+/// Lower a node to a pointwise step; input v of the program is input inputs[v] of the node. The
+/// program reads i32 as the nearest floats. f16 is upcast before the step, and the result is
+/// downcast after it. The output keeps the physical order of the largest input.
 Status lower_pointwise(Lowering& lowering, std::span<const kernels::PointwiseInstr> code,
                        std::span<const int> inputs);
 
-/// Compute a tree of elementwise f32 ops in one pass, with the same operations in the same order
-/// and so the same bits.
+/// Compute a tree of elementwise f32 ops in one pass. The operations and their order stay, and so
+/// do the bits.
 /// Shapes: inputs of one rank, extents equal or 1 -> the largest of each.
 /// Types: f32; i32, rounded to the nearest floats.
 /// Errors: kShape if ranks differ or extents clash; kDType.
@@ -57,7 +57,7 @@ class Pointwise final : public OpBase<Pointwise> {
     float high;
   };
   std::optional<Clip> as_clip() const;
-  /// As above for (input 0 + input 1) limited: a bias and an activation.
+  /// As above for input 0 + input 1, clamped: a bias and an activation.
   std::optional<Clip> as_add_clip() const;
 };
 
@@ -65,11 +65,11 @@ class Pointwise final : public OpBase<Pointwise> {
 bool assign_registers(int64_t inputs, std::span<const kernels::PointwiseInstr> code,
                       kernels::PointwiseInstr* out) noexcept RILL_NONBLOCKING;
 
-/// Fuse the node under rewriting with the elementwise nodes whose only reader it is. Does nothing
-/// if there are none, or if the program would be too long.
+/// Fuse the node under rewriting with its elementwise producers that have no other reader. Do
+/// nothing if there are none, or if the program would be too long.
 Status fuse_elementwise(Rewrite& rewrite);
 
-/// Replace a cast of sums of I32 to F32 by a program.
+/// Replace a cast of i32 sums to f32 by a program.
 Status fuse_nearest_floats(Rewrite& rewrite);
 
 }  // namespace rill::ops

@@ -24,7 +24,7 @@ std::string call(std::string_view name, const std::string& a, const std::string&
   return to.math(name) + "(" + a + ", " + b + ")";
 }
 
-/// Return the C of an operation of two numbers; "" if it has none.
+/// Return the C expression of an operation on two numbers; "" if there is none.
 std::string binary_text(const PointwiseInstr& instr, const std::string& a, const std::string& b,
                         StepWriter& to) {
   const auto truth = [](const std::string& condition) { return "(float)(" + condition + ")"; };
@@ -48,7 +48,8 @@ std::string binary_text(const PointwiseInstr& instr, const std::string& a, const
     case PointwiseOp::kHypot:
       return call("hypot", a, b, to);
     case PointwiseOp::kPow:
-      // Other powers are functions of the C library, which differ from machine to machine.
+      // Other powers need functions of the C library, whose results differ from platform to
+      // platform.
       if (instr.imm_at == PointwiseImm::kB && instr.imm == 2.0F) return a + " * " + a;
       if (instr.imm_at == PointwiseImm::kB && instr.imm == 3.0F) return a + " * " + a + " * " + a;
       return "";
@@ -73,8 +74,8 @@ std::string binary_text(const PointwiseInstr& instr, const std::string& a, const
   }
 }
 
-/// Return the C of an operation of one number; "" if it has none: functions of the C library differ
-/// from machine to machine.
+/// Return the C expression of an operation on one number. Return "" for functions of the C library,
+/// whose results differ from platform to platform.
 std::string unary_text(const PointwiseInstr& instr, const std::string& a, StepWriter& to) {
   switch (instr.op) {
     case PointwiseOp::kCopy:
@@ -132,8 +133,8 @@ std::string unary_text(const PointwiseInstr& instr, const std::string& a, StepWr
   }
 }
 
-/// Return the statements of a program at one position, whose inputs are v0, v1, ...; the last value
-/// is `*result`. Errors: kUnsupported for an operation without C.
+/// Return the statements of a program for one element. The inputs are v0, v1, ...; `*result`
+/// receives the name of the last value. Errors: kUnsupported for an operation without C.
 Result<std::string> program_text(const PointwiseArgs& args, StepWriter& to, std::string* result) {
   std::array<std::string, kernels::kPointwiseRegisters> reg;
   for (int i = 0; i < args.inputs; ++i) reg[static_cast<size_t>(i)] = str_cat("v", i);
@@ -166,7 +167,7 @@ Result<std::string> program_text(const PointwiseArgs& args, StepWriter& to, std:
   return out;
 }
 
-/// The axes of all loops of a step, outermost first: strides of the inputs, then of the output.
+/// An axis of the loops of a step, with the strides of the inputs, then of the output.
 struct Axis {
   int64_t extent = 1;
   std::array<int64_t, kPointwiseOperands> stride{};

@@ -28,8 +28,8 @@ void run_pointwise_loops(const PointwiseLoops& loops, int axis, PointwiseArgs* a
 
 namespace {
 
-/// The arguments of one call: only those parts of them that the program reads. The rest has space
-/// for the longest program and stays uninitialised: clearing it takes longer than a short step.
+/// The arguments of one call. Only the parts that the program reads are copied; the rest stays
+/// uninitialised, because clearing space for the longest program takes longer than a short step.
 union CallArgs {
   explicit CallArgs(const PointwiseArgs& from) noexcept {
     static_assert(std::is_trivially_copyable_v<PointwiseArgs>);
@@ -62,10 +62,11 @@ namespace {
 constexpr int kRow = kernels::kPointwiseAxes - 2;
 constexpr int kInner = kernels::kPointwiseAxes - 1;
 
-/// The floats of the operands of all streams. Longer rows take longer than the calls.
+/// The maximum number of floats of all operands of all streams. For longer rows, copying takes
+/// longer than separate calls.
 constexpr int64_t kGatheredFloats = 4096;
 
-/// Return whether a call is one operation over adjacent values, which needs no scratch memory.
+/// Return whether a call is one operation over a contiguous row, which needs no scratch memory.
 bool is_one_row(const PointwiseLoops& loops) {
   const PointwiseArgs& args = loops.args;
   const bool is_row = std::all_of(args.extent, args.extent + kInner,
@@ -108,7 +109,7 @@ bool run_pointwise_steps(const PointwiseStep& step, std::span<const Frame> frame
 
 namespace {
 
-/// Return whether a program reads only inputs and its earlier results.
+/// Return whether a program reads only its inputs and earlier results.
 bool is_sound(const PointwiseArgs& args) {
   if (args.inputs < 0 || args.inputs > kernels::kPointwiseMaxInputs || args.code_len < 1 ||
       args.code_len > kernels::kPointwiseMaxCode) {

@@ -9,7 +9,7 @@ namespace {
 
 struct Fused {
   int programs = 0;
-  int elementwise = 0;  ///< operations that are left alone
+  int elementwise = 0;  ///< operations that were not fused
   size_t longest = 0;
 };
 
@@ -65,13 +65,13 @@ TEST(Pointwise, FusesComparisonsThatASelectReads) {
   expect_same_fused(graph, {random_f32(1, {4, 4})});
 }
 
-TEST(Pointwise, LeavesATruthValueThatOthersRead) {
+TEST(Pointwise, DoesNotFuseATruthValueWithOtherReaders) {
   const Graph graph =
       graph_of({{"x", "4"}}, "c = x > 0.0; y = select(c, exp(x), x); z = not(c);", "y, z");
   expect_same_fused(graph, {random_f32(1, {4})});
 }
 
-TEST(Pointwise, LeavesAValueThatIsReadTwice) {
+TEST(Pointwise, DoesNotFuseAValueThatIsReadTwice) {
   const Graph graph = graph_of({{"x", "4"}}, "a = exp(x); y = a * 2.0; z = a + 1.0;", "y, z");
   const Fused out = fused(graph);
   EXPECT_EQ(out.programs, 0);

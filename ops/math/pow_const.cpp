@@ -35,7 +35,7 @@ std::vector<AxisTrack> PowConst::axes(FactSpan in, FactSpan out) const {
   return elementwise_axes(in, out);
 }
 
-/// Replace it by a power of two tensors, which can fuse with its neighbours.
+/// Replace the node by a `Binary` with a constant exponent: that can fuse with its neighbours.
 Status PowConst::fuse(Rewrite& rewrite) const {
   const Fact& in = rewrite.in(0);
   if (in.dtype != DType::kF32) return {};

@@ -6,7 +6,7 @@
 namespace rill::ops {
 namespace {
 
-/// Read Pow: the exponent may be of another type than the base, which gives the result's type.
+/// Read Pow. The exponent may have another type than the base; the result has the base's type.
 Result<Value> power(OnnxCtx& ctx) {
   RILL_ASSIGN(const OutletId x, ctx.wire("X"));
   RILL_ASSIGN(OutletId y, ctx.wire("Y"));
@@ -20,7 +20,7 @@ Result<Value> power(OnnxCtx& ctx) {
   return as_value(numpy_binary(ctx, BinaryKind::kPow, x, y));
 }
 
-/// Limit by an input or an attribute, converted to the type of `x`.
+/// Apply a limit that is an input or an attribute, converted to the type of `x`.
 Result<OutletId> limited(OnnxCtx& ctx, BinaryKind kind, std::string_view name, OutletId x) {
   if (!ctx.given(name)) return x;
   RILL_ASSIGN(const OutletId limit, ctx.wire(name));

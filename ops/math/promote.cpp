@@ -44,7 +44,7 @@ std::optional<DType> super_type(DType a, DType b) {
   return std::nullopt;
 }
 
-// Up to here, f64 represents every whole number.
+// f64 represents every integer up to here.
 constexpr double kMostExact = int64_t{1} << 53;
 
 struct Typed {
@@ -52,8 +52,8 @@ struct Typed {
   QParams q;
 };
 
-/// Return whether integers stay integers when combined with these floats: whole constants, with
-/// operators for which both types agree.
+/// Return whether an integer stays an integer when combined with these floats: they must be whole
+/// constants, and the operator must give the same result in both types.
 bool keeps_integers(BinaryKind kind, const Fact& floats, bool is_second) {
   if (!floats.konst || kind == BinaryKind::kDiv) return false;
   const double least = kind == BinaryKind::kPow ? 0.0 : -kMostExact;
@@ -66,8 +66,8 @@ bool keeps_integers(BinaryKind kind, const Fact& floats, bool is_second) {
   return true;
 }
 
-/// Return the type in which PyTorch combines an integer and a float. Its exporter omits the types
-/// of some operations, such as `arange`.
+/// Return the type in which PyTorch combines an integer and a float; PyTorch's NNEF exporter omits
+/// the types of some operations, such as `arange`.
 std::optional<DType> type_in_pytorch(BinaryKind kind, const Fact& a, const Fact& b) {
   const bool a_whole = is_whole(a.dtype);
   const Fact& whole = a_whole ? a : b;
@@ -100,19 +100,20 @@ Result<Typed> operating_type(LoadCtx& ctx, BinaryKind kind, OutletId wire_a, Out
   }
   const auto super = super_type(a.dtype, b.dtype);
   const auto is_one = [](const Fact& fact) { return fact.konst && fact.konst->volume() == 1; };
-  // Without a common type, the first of two numbers takes the type of the second.
+  // Without a common type, if both are single numbers, the first takes the type of the second.
   if (!super && !dims && is_one(a) && is_one(b)) return Typed{b.dtype, b.q};
   if (!super) return no_type();
   return Typed{*super, {}};
 }
 
-/// Return whether casting a constant to `type`, a narrow float, would overflow.
+/// Return whether a constant overflows when it is cast to `type`, f16 or bf16.
 bool leaves_range(const Fact& operand, DType type) {
   return operand.konst && is_reduced_float(type) && is_float(operand.dtype) &&
          !is_reduced_float(operand.dtype) && !fits(*operand.konst, type, Fit::kEveryElement);
 }
 
-/// Compute an operation with such a constant in f32; a cast ends the chain of such operations.
+/// Compute an operation with such a constant in f32. The cast moves to the end of a chain of
+/// operations.
 Result<OutletId> load_binary_in_f32(LoadCtx& ctx, BinaryKind kind, DType type, OutletId a,
                                     OutletId b, std::string_view suffix) {
   RILL_ASSIGN(a, cast_to(ctx, a, DType::kF32));
@@ -158,7 +159,7 @@ Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId
   const Fact& x = ctx.fact(aligned[0]);
   const Fact& y = ctx.fact(aligned[1]);
   if (type.dtype == DType::kDim && is_comparison(kind) && x.konst && y.konst) {
-    // The assertions of the model decide more than the op alone can.
+    // The assertions of the model decide comparisons that the op alone cannot.
     const Fact facts[] = {x, y};
     RILL_ASSIGN(const Facts out, op->infer(facts));
     RILL_ASSIGN(const std::vector<int64_t> shape, out[0].concrete_shape());
@@ -174,9 +175,9 @@ Result<OutletId> load_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId
 
 namespace {
 
-/// Return tract's names of the wires of a binary operation: to numbers in the statement,
-/// conversions of operands, unit axes, and last the operation. The first is the assigned name; the
-/// others are numbered from 0. So names in dumps and files of both engines agree.
+/// Returns tract's names for the nodes of a binary operation, so that names in dumps and files of
+/// both engines agree. In order, they are the numbers in the statement, casts, added axes, and the
+/// operation. The first has the assigned name; the others are numbered from 0.
 class WiredNames {
  public:
   std::string take() { return count_++ == 0 ? "" : str_cat(count_ - 2); }
@@ -188,7 +189,7 @@ class WiredNames {
 }  // namespace
 
 Result<OutletId> load_written_binary(LoadCtx& ctx, BinaryKind kind, OutletId a, OutletId b) {
-  // A file that an engine wrote already has such names, and keeps them.
+  // A file that tract or rill wrote already has such names, and keeps them.
   const bool written = ctx.graph().properties.contains("tract_nnef_ser_version");
   if (written) return load_binary(ctx, kind, a, b);
   RILL_ASSIGN(const Typed type, operating_type(ctx, kind, a, b));

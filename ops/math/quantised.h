@@ -8,7 +8,7 @@
 
 namespace rill::ops {
 
-/// Read an element of a quantised view as the real number that it stands for.
+/// Read an element of a quantised view as a real number.
 inline double real_at(const View& view, int64_t at) {
   int64_t raw = 0;
   if (view.dtype == DType::kQU8) {

@@ -40,17 +40,17 @@ struct Generator {
   }
 };
 
-/// Return a number unique to the model, for generators without a seed.
+/// Return a random seed.
 uint64_t entropy() {
   std::random_device device;
   return (static_cast<uint64_t>(device()) << 32U) | device();
 }
 
-/// The common state of generators: the seed of the file, and where a run begins.
+/// The seed of a generator.
 struct Seed {
   bool given = false;
   int64_t value = 0;
-  uint64_t own = 0;  ///< where no seed is given
+  uint64_t own = 0;  ///< a random seed; used if none is given
 
   void fields(FieldVisitor& visitor) {
     visitor.field("seeded", given);
@@ -79,10 +79,11 @@ Result<Seed> seed_of(LoadCtx& ctx) {
   return seed;
 }
 
-/// Draw numbers: uniform in [a, b), or normal with mean a and deviation b. Shapes: none -> `shape`.
-/// Types: f16, f32, f64. Errors: kArg, kDType. Each run continues the sequence of the previous one;
-/// with a seed every session draws the same. Without one, each loaded model draws differently.
-/// Stream: refused, as the numbers of a stream would depend on its pulses.
+/// Draw numbers: uniform in [a, b), or normal with mean a and deviation b. Each run continues the
+/// sequence of the previous one. With a seed, every session draws the same numbers. Without one, so
+/// do the sessions of one loaded model, but each loading gives another sequence.
+/// Shapes: none -> `shape`. Types: f16, f32, f64. Errors: kArg, kDType.
+/// Stream: refused, because the numbers of a stream would depend on its pulses.
 /// Source: ONNX, `RandomUniform` and `RandomNormal`; tract, `tract_onnx_random`.
 class Random final : public OpBase<Random> {
  public:
@@ -159,10 +160,10 @@ Status Random::eval(EvalCtx& ctx) const {
   return {};
 }
 
-/// Draw classes from the unnormalised logarithms of their probabilities. Shapes: [N, C] -> [N,
-/// `samples`]. Types: f16, f32, f64 -> i32 or i64. Errors: kShape, kDType. With a seed every run
-/// draws the same; without one, each run continues the sequence. Stream: refused, as the numbers of
-/// a stream would depend on its pulses.
+/// Draw classes from unnormalised log-probabilities. With a seed, every run draws the same; without
+/// one, each run continues the sequence.
+/// Shapes: [N, C] -> [N, `samples`]. Types: f16, f32, f64 -> i32 or i64. Errors: kShape, kDType.
+/// Stream: refused, because the numbers of a stream would depend on its pulses.
 /// Source: ONNX, `Multinomial`; tract, `tract_onnx_multinomial`.
 class Multinomial final : public OpBase<Multinomial> {
  public:

@@ -14,15 +14,15 @@ struct Draw {
   float second = 1.0F;
 };
 
-/// Convert a seed, a float in ONNX. The bits of a fractional or very large seed become an integer,
-/// so that 0.25 and 0.75 give different numbers.
+/// Convert a seed, which is a float in ONNX. A fractional or very large seed becomes the integer
+/// with its bits, so that 0.25 and 0.75 give different numbers.
 int64_t whole_seed(float seed) {
   constexpr float kMost = 0x1p62F;
   if (std::abs(seed) < kMost && seed == std::trunc(seed)) return static_cast<int64_t>(seed);
   return static_cast<int64_t>(bit_cast<uint32_t>(seed));
 }
 
-/// Draw numbers. A node without a seed gives other numbers in every session.
+/// Draw numbers. A node without a seed gives other numbers each time the model is loaded.
 Result<Value> drawn(OnnxCtx& ctx, const Draw& draw, DType type, const std::vector<Dim>& shape) {
   std::vector<OnnxCtx::Argument> arguments = {
       {"datum_type", Value(std::string(dtype_lower_name(type)))},
@@ -72,7 +72,7 @@ Result<Value> like_input(OnnxCtx& ctx) {
   return drawn(ctx, draw, type, std::vector<Dim>(ctx.fact(x).shape));
 }
 
-/// Draw 1 with the given probability, else 0.
+/// Draw 1 with the probability that each element gives, else 0.
 Result<Value> bernoulli(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId p = f.arg("input");

@@ -1,4 +1,4 @@
-// Random numbers have no known answers: their moments do.
+// Random numbers have no known answers, but their moments are known.
 
 #include <algorithm>
 #include <cmath>
@@ -36,8 +36,8 @@ Moments moments(const Tensor& values) {
   return m;
 }
 
-// Standard errors: of a mean, sigma / sqrt(n); of a variance, sigma^2 sqrt((kurtosis - 1) / n).
-// Within five of them: wrong once in a million generators, and these are seeded.
+// Standard errors: of a mean, sigma / sqrt(n); of a variance, sigma^2 sqrt((kurtosis - 1) / n). The
+// bound is five standard errors: wrong once in a million generators, and these are seeded.
 
 TEST(Random, UniformNumbersFillTheirInterval) {
   const Tensor values = drawn("uniform", "-1.0, 3.0", ", seed = 5");
@@ -59,7 +59,7 @@ TEST(Random, NormalNumbersHaveTheirDeviation) {
   }
 }
 
-TEST(Random, SeedsDecideTheNumbers) {
+TEST(Random, EqualSeedsGiveEqualNumbers) {
   expect_same(drawn("uniform", "0.0, 1.0", ", seed = 5"),
               drawn("uniform", "0.0, 1.0", ", seed = 5"));
   const Tensor other = drawn("uniform", "0.0, 1.0", ", seed = 6");
@@ -67,7 +67,7 @@ TEST(Random, SeedsDecideTheNumbers) {
   EXPECT_FALSE(drawn("uniform", "0.0, 1.0", "").same_bits(drawn("uniform", "0.0, 1.0", "")));
 }
 
-TEST(Random, NodesWithoutASeedDrawTheirOwnNumbers) {
+TEST(Random, NodesWithoutASeedDrawDifferentNumbers) {
   const std::string call =
       "tract_onnx_random(datum_type = 'f32', shape = [64], dist = 'normal',"
       " parameters = [0.0, 1.0]";

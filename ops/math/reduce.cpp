@@ -44,8 +44,8 @@ bool supports(ReduceKind kind, DType t) {
   return is_number(t);
 }
 
-/// A split of the axes: `outer` has the kept axes of the input and of the output, and `inner` the
-/// reduced axes in order.
+/// The axes of a reduction: `outer` has the kept axes of the input, `out` those of the output, and
+/// `inner` the reduced axes in order.
 struct Split {
   View outer;
   View out;
@@ -81,8 +81,8 @@ Wide<T> end_of(bool highest) {
   }
 }
 
-/// The type of sums: f64 for f32 and f16, because tests compare other implementations with this
-/// one.
+/// The type of accumulators: f64 for f32 and f16, because tests use this implementation as their
+/// reference.
 template <class T>
 using Sum = std::conditional_t<std::is_floating_point_v<Wide<T>>, double, Wide<T>>;
 
@@ -255,8 +255,8 @@ std::vector<AxisTrack> Reduce::axes(FactSpan in, FactSpan) const {
 
 namespace {
 
-/// Make the reduction over a stream. Sums, products and extremes of f32 run by kernels, whose order
-/// a stream must keep.
+/// Make the reduction over a stream. Kernels compute sums, products and extremes of f32; the stream
+/// must keep their order.
 OpPtr over_stream(const Reduce& reduce, const Fact& in, const StreamFact& stream) {
   if (in.dtype == DType::kF32 && !is_arg(reduce.kind_of)) {
     return reduce_stream(reduce.kind_of, reduce.reduced, in.rank(), stream);
@@ -311,15 +311,15 @@ Status Reduce::declutter(Rewrite& rewrite) const {
   if (is_arg(kind_of)) return {};
   const bool same = all_of(
       reduced, [&](int64_t axis) { return rewrite.in(0).dim(static_cast<int>(axis)) == Dim(1); });
-  // A sum changes a single element too: -0 becomes 0, and a step flushes a denormal. Keep the node,
-  // so that a stream of one frame has the same bits.
+  // A sum changes even a single element: -0 becomes 0, and a step flushes a denormal. The node
+  // stays, so that a stream of one frame has the same bits.
   const bool alters = is_float(rewrite.in(0).dtype) && !reduced.empty();
   return same && !alters ? rewrite.bypass(rewrite.input(0)) : split(rewrite);
 }
 
 Result<OutletId> load_mean(LoadCtx& ctx, OutletId sum, const Dim& count, std::string_view suffix) {
   const DType type = ctx.fact(sum).dtype;
-  // A narrow float may not represent the sum or the count.
+  // f16 and bf16 may not represent the sum or the count.
   const bool narrow = is_reduced_float(type);
   const DType wide = narrow ? DType::kF32 : type;
   RILL_ASSIGN(OutletId by, ctx.konst(Tensor::scalar(Dim(count)), "count"));

@@ -9,27 +9,28 @@
 
 namespace rill::ops {
 
-/// Return the precision: sums and products can leave the range of their operands.
+/// Return the class of precision: sums and products can leave the range of their operands.
 inline Precision precision_of(ReduceKind kind) {
   const bool sums = kind == ReduceKind::kSum || kind == ReduceKind::kProduct;
   return sums ? Precision::kSums : Precision::kFollows;
 }
 
-/// Combine all elements along some axes, which stay with extent 1.
+/// Combine all elements along some axes; each axis stays, with extent 1.
 /// Shapes: [D0..Dn] -> the same with 1 on `axes`; argmin, argmax: the flat index over them.
 /// Types: sum: numbers, integers in 64 bits and wrapped; product: also dims; min, max, argmin,
 /// argmax: numbers; any, all: bool. argmin and argmax give i64, the others the input's type.
 /// Errors: kShape if there is no such axis; kDType.
 /// Empty axes: sum 0, product 1, max the lowest number, min the highest, any false, all true.
-/// NaN: never the minimum or maximum. If all elements are NaN, as for empty axes.
-/// Stream: pointwise on the axes that are not reduced. Over the streaming axis, of numbers and
-/// bools: known at the end of the stream; static inputs give static results.
+/// NaN: an extreme of elements with a NaN is NaN; argmin and argmax return its index, of several
+/// the first, or with `last` the last.
+/// Stream: pointwise on the axes that are not reduced. Over the streaming axis, numbers and bools
+/// only: the result is known at the end of the stream. Static inputs give static results.
 /// Source: NNEF 1.0, `sum_reduce` and similar operators; tract, `tract_core_product_reduce`.
 class Reduce final : public OpBase<Reduce> {
  public:
   ReduceKind kind_of = ReduceKind::kSum;
   std::vector<int64_t> reduced;  ///< ascending, each once
-  bool last = false;             ///< argmin, argmax: of equal extrema the last one
+  bool last = false;             ///< argmin, argmax: the last of equal extrema
   Reduce() = default;
   Reduce(ReduceKind which, std::vector<int64_t> axes_reduced, bool take_last = false)
       : kind_of(which), reduced(std::move(axes_reduced)), last(take_last) {}
@@ -53,7 +54,7 @@ class Reduce final : public OpBase<Reduce> {
   Status split(Rewrite& rewrite) const;
 };
 
-/// Divide a sum by the count of its terms.
+/// Divide a sum by its number of terms.
 Result<OutletId> load_mean(LoadCtx& ctx, OutletId sum, const Dim& count,
                            std::string_view suffix = {});
 

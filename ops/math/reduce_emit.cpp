@@ -12,12 +12,13 @@ using kernels::ReduceOp;
 
 namespace {
 
-/// The C of an operation: its first accumulator, `acc` after an element `v`, and the join of two.
+/// The C of an operation: the start of an accumulator, `acc` after an element `v`, and the join of
+/// two accumulators.
 struct Operation {
   const char* start;
   const char* add;
   const char* join;  ///< of a and b
-  bool watches;      ///< for a NaN, which an extreme would lose
+  bool watches;      ///< whether a NaN is tracked separately, since an extreme would lose it
 };
 
 Operation operation_of(ReduceOp op, StepWriter& to) {
@@ -37,14 +38,14 @@ Operation operation_of(ReduceOp op, StepWriter& to) {
   }
 }
 
-/// Return the statement that returns `value`, the result of a chain or of lanes.
+/// Return the statement that returns `value`, scaled.
 std::string result_text(const Operation& operation, float scale) {
   const std::string value = str_cat(emit_c::c_float(scale), " * value");
   return operation.watches ? "  return missing ? NAN : " + value + ";\n"
                            : "  return " + value + ";\n";
 }
 
-/// Write a function that reduces a column in ascending order.
+/// Write a function that reduces elements in ascending order.
 std::string chain_function(const ReduceF32Args& args, StepWriter& to) {
   const Operation operation = operation_of(args.op, to);
   std::string text = str_cat(
@@ -58,7 +59,7 @@ std::string chain_function(const ReduceF32Args& args, StepWriter& to) {
 }
 
 /// Write a function that reduces contiguous elements by lanes, as kernels/reduce does: four vectors
-/// of lanes, which meet in a fixed order.
+/// of lanes, which are joined in a fixed order.
 std::string lanes_function(const ReduceF32Args& args, StepWriter& to) {
   const Operation operation = operation_of(args.op, to);
   const int64_t lanes = to.arithmetic().lanes;
@@ -94,7 +95,7 @@ std::string lanes_function(const ReduceF32Args& args, StepWriter& to) {
                      "}\n");
 }
 
-/// Swap a single inner axis with the outer one, as the kernel does.
+/// Swap an inner axis of extent 1 with the outer one, as the kernel does.
 ReduceF32Args normalised(ReduceF32Args a) {
   if (a.inner != 1 || (a.x_outer == 1 && a.x_reduced == 1)) return a;
   a.inner = a.outer;
@@ -107,7 +108,7 @@ ReduceF32Args normalised(ReduceF32Args a) {
 Status write_reduce(const ReduceStep& step, StepWriter& to) {
   ReduceF32Args args = step.args;
   if (step.chains) {
-    // Chains of extremes equal the kernel's, bit for bit, and have no factor.
+    // The kernel's extremes equal those of a chain, bit for bit, and have no scale.
     args.inner = 1;
     args.scale = 1.0F;
   } else {

@@ -9,11 +9,11 @@
 #include "ops/math/nest.h"
 #include "ops/math/reduce_step.h"
 
-// The order in which elements are added follows from the logical axes and the number of reduced
-// elements, never from strides or from the extents of kept axes. So a stream, whose pulses have
-// other extents and sometimes other strides, gives the bits of the whole run. Few elements, and
-// axes that are not the last ones, make one chain in ascending order; many elements of the last
-// axes use lanes.
+// The order of summation follows from the logical axes and the number of reduced elements, never
+// from strides or from the extents of kept axes. So a stream, whose pulses have other extents and
+// sometimes other strides, gives the bits of the whole run. A few elements, and axes that are not
+// the last ones, are reduced in one chain in ascending order; many elements of the last axes use
+// lanes.
 
 namespace rill::ops {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 using kernels::ReduceF32Args;
 using kernels::ReduceOp;
 
-// Below this, lanes would be mostly empty.
+// With fewer elements, lanes would be mostly empty.
 constexpr int64_t kChainElements = 8;
 
 /// The cost of one element in multiply-adds, equal to that of elementwise operators.
@@ -49,7 +49,8 @@ Result<bool> lower_reduce(const Reduce& op, Lowering& lowering) {
   const auto kernel = kernel_op(op.kind_of);
   if (x.dtype != DType::kF32 || !kernel) return false;
   const auto is_reduced = [&](int axis) { return contains(op.reduced, axis); };
-  std::vector<int> order;  // first the axes that stay, from the outermost to the innermost
+  std::vector<int> order;  // the axes that stay, from the outermost to the innermost, then the
+                           // reduced ones
   for (const int axis : Lowering::physical_order(x)) {
     if (!is_reduced(axis)) order.push_back(axis);
   }

@@ -5,7 +5,7 @@
 
 namespace rill::ops {
 
-/// Lower a reduction of f32 to the kernel; false if it has none for it.
+/// Lower a reduction of f32 to a kernel. Return false if there is none for it.
 Result<bool> lower_reduce(const Reduce& op, Lowering& lowering);
 
 }  // namespace rill::ops

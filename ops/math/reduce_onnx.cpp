@@ -16,7 +16,7 @@ namespace {
 
 enum class Form : uint8_t { kPlain, kMean, kL1, kL2, kSumSquare, kLogSum };
 
-/// Return the axes to reduce. Without axes: all, or none if the node says so.
+/// Return the axes to reduce. If none are given: all, or none with `noop_with_empty_axes`.
 Result<std::vector<int64_t>> reduced_axes(OnnxCtx& ctx, int rank) {
   std::vector<int64_t> written;
   if (ctx.given("axes")) {
@@ -69,7 +69,7 @@ Result<Value> reduce_as(OnnxCtx& ctx, ReduceKind kind, Form form) {
   RILL_ASSIGN(const bool keep, ctx.boolean("keepdims"));
   Dim count = 1;
   for (const int64_t axis : axes) count *= ctx.fact(x).dim(static_cast<int>(axis));
-  // The L2 norm of integers is computed in reals, and truncated at the end.
+  // The L2 norm of integers is computed in f64 and truncated at the end.
   const DType type = ctx.fact(x).dtype;
   if (form == Form::kLogSum) {
     RILL_TRY(check_reals(ctx.fact(x), "ONNX defines it by Log, which takes floats only"));
@@ -136,7 +136,7 @@ Result<Value> log_sum_exp(OnnxCtx& ctx) {
   return f.value(out);
 }
 
-// Axes are attributes before the opset `inputs`, then an input.
+// Axes are attributes before opset `inputs`, and an input from it.
 #define RILL_ONNX_REDUCE(name, inputs, ...)                                 \
   {"", 1,                                                                   \
    "fragment " name                                                         \

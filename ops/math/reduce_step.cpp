@@ -39,7 +39,7 @@ float start_of() {
   return kOp == ReduceOp::kMax ? -kInfinity : kInfinity;
 }
 
-/// Reduce contiguous elements in ascending order, which the kernel would reduce by lanes.
+/// Reduce contiguous elements in ascending order; the kernel would use lanes.
 template <ReduceOp kOp>
 void run_chains(const ReduceStep& step, const Frame& frame,
                 const Share& share) noexcept RILL_NONBLOCKING {

@@ -9,8 +9,9 @@ namespace rill::ops {
 struct ReduceStep {
   kernels::ReduceF32Fn run;
   kernels::ReduceF32Args args;
-  Nest loops;           ///< around the kernel's own
-  bool chains = false;  ///< of contiguous elements, which the kernel would add by lanes
+  Nest loops;           ///< loops around those of the kernel
+  bool chains = false;  ///< reduce contiguous elements in ascending order, where the kernel would
+                        ///< use lanes
   Ref x;
   Ref y;
 };

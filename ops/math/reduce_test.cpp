@@ -26,13 +26,13 @@ TEST(Reduce, SumsAreNearInEveryLayout) {
     for (const char* order : {"0, 1, 2", "2, 1, 0", "1, 0, 2", "0, 2, 1"}) {
       std::string list;
       for (const int64_t axis : axes) list += str_cat(list.empty() ? "" : ", ", axis);
-      // Transposing two axes twice is the identity, but changes the layout in memory.
+      // Two transpositions are the identity, but change the layout in memory.
       const Graph graph = graph_of({{"x", "3, 40, 2"}},
                                    str_cat("e = exp(log(x)); a = transpose(x, axes = [", order,
                                            "]); b = neg(a); c = transpose(b, axes = [", order,
                                            "]); y = neg(sum_reduce(c, axes = [", list, "]));"));
       if (std::string_view(order) == "1, 2, 0") continue;
-      // 120 terms below 2: each rounds by 2^-24 of the sum of magnitudes at most.
+      // 120 terms below 2: each addition rounds by at most 2^-24 of the sum of magnitudes.
       expect_near(run(graph, {x}).value()[0], want, 120 * 2 * 6e-8, 0);
     }
   }
@@ -56,13 +56,13 @@ TEST(Reduce, MultipliesDims) {
   EXPECT_EQ(graph.fact(graph.outputs[0]).to_string(), "3*B*S,F32");
 }
 
-TEST(Reduce, OverASymbolicAxisDividesOnceItHasAValue) {
+TEST(Reduce, OverASymbolicAxisDividesOnceItsExtentIsBound) {
   const Graph graph = graph_of({{"x", "2, S"}}, "y = sum_reduce(x, axes = [1], normalize = true);");
   expect_same(run(graph, {f32({2, 2}, {1, 3, 5, 8})}).value()[0], f32({2, 1}, {2, 6.5F}));
 }
 
-// By hand: the sum, and the count, are beyond 65504, the largest number of f16.
-TEST(Reduce, MeansOfF16MayHaveSumsAndCountsThatItHasNot) {
+// By hand: the sum and the count exceed 65504, the largest f16.
+TEST(Reduce, MeansOfF16MayHaveSumsAndCountsOutOfItsRange) {
   const std::vector<int64_t> shape = {2, 70000};
   const Graph graph = graph_of({{"x", "2, 70000"}},
                                "h = tract_core_cast(x, to = 'f16');"
@@ -71,8 +71,8 @@ TEST(Reduce, MeansOfF16MayHaveSumsAndCountsThatItHasNot) {
   expect_same(run(graph, {x}).value()[0], f32({2, 1}, {0.75F, 0.75F}));
 }
 
-// Reducing one float flushes a denormal, as reducing several does.
-TEST(Reduce, OverUnitAxesVanishesWhereItChangesNothing) {
+// A sum of one float flushes a denormal, as a sum of several does.
+TEST(Reduce, OverUnitAxesVanishesIfItChangesNothing) {
   const auto nodes = [](const char* statements) {
     return declutter(graph_of({{"x", "1, S"}}, statements)).value().nodes.size();
   };
@@ -86,7 +86,7 @@ TEST(Reduce, OverUnitAxesVanishesWhereItChangesNothing) {
   }
 }
 
-/// A stream of one frame adds it to 0, as a longer one does.
+/// A stream of one frame adds the frame to 0, as a longer stream does.
 TEST(Reduce, OfOneNegativeZeroIsZero) {
   const Graph graph = graph_of({{"x", "S, 2"}}, "y = sum_reduce(x, axes = [0]);");
   const Graph one = declutter(graph.with_symbol("S", Dim(1)).value()).value();

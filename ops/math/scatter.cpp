@@ -15,7 +15,7 @@
 namespace rill::ops {
 namespace {
 
-/// Return how an update combines with the existing element.
+/// Return how an update combines with the existing element; nothing if it replaces the element.
 std::optional<BinaryKind> reduction_of(std::string_view name) {
   if (name == "add") return BinaryKind::kAdd;
   if (name == "mul") return BinaryKind::kMul;
@@ -60,7 +60,7 @@ T combined(BinaryKind kind, T a, T b) {
   }
 }
 
-/// Puts element j of one array at index i of another.
+/// Combines element j of one array into element i of another.
 using Store = void (*)(BinaryKind kind, void* to, const void* from, int64_t i,
                        int64_t j) noexcept RILL_NONBLOCKING;
 
@@ -89,8 +89,8 @@ Store store_of(const std::string& reduction, DType dtype) {
   return out;
 }
 
-/// Copy the input, then put each update where its index says along one axis, in row-major order.
-/// Shapes: data [D0..Dn], indices and updates [I0..In], I <= D but on `axis` -> [D0..Dn].
+/// Copy the input, then put each update at its index along one axis, in row-major order.
+/// Shapes: data [D0..Dn], indices and updates [I0..In], I <= D except on `axis` -> [D0..Dn].
 /// Types: data and updates of one type, numbers unless `reduction` is "none"; integer indices,
 /// negative ones count from the end.
 /// Errors: kShape if there is no such axis, or a constant index is out of range; kDType. Sessions
@@ -156,12 +156,12 @@ class ScatterElements final : public OpBase<ScatterElements> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Copy the input, then put each slice of the updates at the place given by the last axis of the
-/// indices, in row-major order.
+/// Copy the input, then put each slice of the updates at the position that the last axis of the
+/// indices gives, in row-major order.
 /// Shapes: data [D0..Dn], indices [I0..Im, k], updates [I0..Im, Dk..Dn] -> [D0..Dn].
-/// Types, Errors: as for `ScatterElements`; k is a number.
-/// Stream: if the indices along each axis are a separate range, as for y[:, 1:, ::2] = u, it
-/// becomes slices and selections; refused otherwise.
+/// Types, Errors: as for `ScatterElements`; k is not symbolic.
+/// Stream: if the indices along each axis are an independent range, as in y[:, 1:, ::2] = u, they
+/// become slices and selections; refused otherwise.
 /// Source: ONNX, `ScatterND`; tract, `tract_core_scatter_nd`.
 class ScatterNd final : public OpBase<ScatterNd> {
  public:
@@ -236,7 +236,7 @@ class ScatterNd final : public OpBase<ScatterNd> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Replace updates of ranges of axes by a concat with the data around them, or by a selection.
+/// Replace updates of ranges by a concat with the data around them, or by a selection.
 Status ScatterNd::declutter(Rewrite& rewrite) const {
   return reduction == "none" ? scatter_as_slices(rewrite) : Status();
 }

@@ -5,7 +5,7 @@
 namespace rill::ops {
 namespace {
 
-/// Return the reduction: opset 11 has only "none", 16 adds sum and product, 18 minimum and maximum.
+/// Return the reduction. Opset 11 has only "none", 16 adds sum and product, 18 minimum and maximum.
 Result<std::string> reduction_of(OnnxCtx& ctx) {
   if (!ctx.has("reduction")) return std::string("none");
   return ctx.text("reduction");

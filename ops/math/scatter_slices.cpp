@@ -24,12 +24,12 @@
 namespace rill::ops {
 namespace {
 
-/// The maximum number of nodes between indices and their ranges; exporters need a handful.
+/// The maximum number of nodes between indices and their ranges; exporters write a few.
 constexpr int kMostSteps = 24;
 constexpr int64_t kMostPlaces = 1 << 16;
 
-/// The target places of updates along one axis: a list if its extent is known, else `count` places
-/// from `begin`, `step` apart.
+/// The target positions of updates along one axis: a list if the extent is known, else `count`
+/// positions from `begin`, `step` apart.
 struct Course {
   int axis = 0;
   std::vector<int64_t> list;
@@ -37,7 +37,7 @@ struct Course {
   Dim count;
   int64_t step = 1;
   bool open = false;
-  bool whole = false;  ///< every place, in order
+  bool whole = false;  ///< every position, in order
 
   Dim end() const { return begin + (count - Dim(1)) * Dim(step) + Dim(1); }
 };
@@ -49,7 +49,7 @@ bool is_run(const std::vector<int64_t>& list) {
   return true;
 }
 
-/// Finds the courses (target places per axis) of the indices of a `ScatterNd`.
+/// Finds the courses (target positions per axis) of the indices of a `ScatterNd`.
 class Courses {
  public:
   explicit Courses(const Rewrite& rewrite) : rewrite_(rewrite), graph_(rewrite.old_graph()) {}
@@ -93,7 +93,7 @@ class Courses {
     return fits ? of_list(axis, std::move(list)) : std::nullopt;
   }
 
-  /// Return the course of one input of the concatenation of indices.
+  /// Return the course along one axis: that of one input of the concatenated indices.
   std::optional<Course> of_part(int axis, int places) const {
     OutletId wire = rewrite_.input(1);
     if (places > 1) {
@@ -111,7 +111,7 @@ class Courses {
     return counted ? of_counted(axis, *counted, count) : std::nullopt;
   }
 
-  /// Return the wire that a part of the indices repeats along all axes except one.
+  /// Return the wire that a part of the indices broadcasts along all axes except one.
   std::optional<OutletId> counted_along(OutletId wire, int axis) const {
     for (int step = 0; step < kMostSteps; ++step) {
       const std::vector<Dim>& shape = graph_.fact(wire).shape;
@@ -130,7 +130,7 @@ class Courses {
         axis -= static_cast<int>(shape.size()) - static_cast<int>(from.size());
         if (varies && (axis < 0 || one(from[static_cast<size_t>(axis)]))) return std::nullopt;
       } else {
-        // The same axes, except those of extent 1.
+        // The same axes, apart from unit axes.
         std::vector<Dim> kept(from), given(shape);
         std::erase_if(kept, one);
         std::erase_if(given, one);
@@ -195,7 +195,7 @@ class Courses {
     return out;
   }
 
-  /// Return the course of a run that begins within the axis.
+  /// Return the course of a range that begins within the axis.
   std::optional<Course> of_run(int axis, Dim begin, const Dim& count, int64_t step) const {
     const SymbolScope& scope = rewrite_.scope();
     if (step < 1) return std::nullopt;
@@ -210,12 +210,13 @@ class Courses {
   const Graph& graph_;
 };
 
-/// Builds the graph that puts updates at places of the data.
+/// Builds the graph that puts updates at positions of the data.
 class Placing {
  public:
   explicit Placing(Rewrite* rewrite) : rewrite_(*rewrite) {}
 
-  /// Put updates along the axes of `courses[at..]`. Nothing if slices and selections cannot do it.
+  /// Put updates along the axes of `courses[at..]`. Return nothing if slices and selections cannot
+  /// do it.
   Result<std::optional<OutletId>> put(OutletId data, OutletId updates,
                                       const std::vector<Course>& courses, size_t at) {
     if (at == courses.size()) return std::optional(updates);
@@ -282,7 +283,7 @@ class Placing {
     const int64_t extent = *rewrite_.new_fact(data).dim(course.axis).to_int();
     std::vector<int64_t> rows(static_cast<size_t>(extent));
     for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(i);
-    // The last update of a place wins.
+    // The last update of a position wins.
     for (size_t i = 0; i < course.list.size(); ++i) {
       rows[static_cast<size_t>(course.list[i])] = extent + static_cast<int64_t>(i);
     }
@@ -316,7 +317,7 @@ class Placing {
     return found(joined(data, updates, course.axis, course.begin, course.end()));
   }
 
-  /// Return the end as a number if places past the axis do not matter: c for min(c, extent).
+  /// Return the end as a number if positions past the axis do not matter: c for min(c, extent).
   std::optional<Dim> fixed_end(const Course& course, const Dim& extent) const {
     const Dim end = rewrite_.scope().simplify(course.end());
     if (end.is_const()) return end;
@@ -330,7 +331,7 @@ class Placing {
     return limited == end ? std::optional(Dim(*settled)) : std::nullopt;
   }
 
-  /// Return the frame that updates repeat along an axis; nothing if they may differ there.
+  /// Return the frame that updates repeat along an axis; nothing if frames may differ there.
   Result<std::optional<OutletId>> repeated_frame(OutletId updates, int axis) {
     const auto source = repeated_wire(rewrite_.new_graph(), updates);
     if (!source) return std::optional<OutletId>();
@@ -348,7 +349,7 @@ class Placing {
     return mask ? add(make_op<Select>(), {*mask, updates, data}) : Result<OutletId>(updates);
   }
 
-  /// Return the places 0, 1, ... along the axis of a course, with the rank of the data.
+  /// Return the positions 0, 1, ... along the axis of a course, with the rank of the data.
   Result<OutletId> places_of(OutletId data, const Course& course, const Dim& count) {
     RILL_ASSIGN(const OutletId places, add(make_op<Range>(Dim(0), count, 1), {}));
     std::vector<Dim> shape(rewrite_.new_fact(data).shape.size(), Dim(1));
@@ -363,8 +364,8 @@ class Placing {
                {x, rewrite_.konst(rewrite_.node().name + "_number", std::move(one))});
   }
 
-  /// Return whether a place belongs to a course; nothing if all do. `end`: after the last place, 0
-  /// for all places.
+  /// Return whether each position belongs to a course; nothing if all do. `end`: after the last
+  /// position; 0 for all positions.
   Result<std::optional<OutletId>> counted_mask(OutletId data, const Course& course,
                                                const Dim& end) {
     const Dim extent = rewrite_.new_fact(data).dim(course.axis);
@@ -390,8 +391,8 @@ class Placing {
     return mask;
   }
 
-  /// Return whether a place belongs to a course that ends before the last `trailing` places: its
-  /// frames count from 0, and padding is -1.
+  /// Return whether each position belongs to a course that ends before the last `trailing`
+  /// positions. Frames of the course are counted from 0, and padding is -1.
   Result<std::optional<OutletId>> padded_mask(OutletId data, const Course& course,
                                               int64_t trailing) {
     RILL_ASSIGN(OutletId places, places_of(data, course, course.count));
@@ -408,8 +409,8 @@ class Placing {
                {x});
   }
 
-  /// Move frame i of the updates to place begin + i * step, repeat it up to the next frame, and pad
-  /// before the first and after the last one.
+  /// Move frame i of the updates to position begin + i * step, and repeat it up to the next frame.
+  /// Pad before the first and after the last frame.
   Result<OutletId> moved_apart(OutletId updates, const Course& course, const Dim& extent,
                                int64_t trailing) {
     const int axis = course.axis;
@@ -440,7 +441,7 @@ Status scatter_as_slices(Rewrite& rewrite) {
   auto courses = Courses(rewrite).read();
   if (!courses) return {};
   std::erase_if(*courses, [](const Course& course) { return course.whole; });
-  // The open axis comes last: it selects from cuts along the axes of fixed extents.
+  // The open axis comes last: it selects within cuts along the axes of fixed extents.
   std::stable_sort(courses->begin(), courses->end(),
                    [](const Course& a, const Course& b) { return a.open < b.open; });
   RILL_ASSIGN(const auto out, Placing(&rewrite).put(rewrite.mapped(rewrite.input(0)),

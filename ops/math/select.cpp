@@ -82,7 +82,7 @@ std::vector<AxisTrack> Select::axes(FactSpan in, FactSpan out) const {
 
 namespace {
 
-/// Return the number that every element of a float constant equals, if there is one.
+/// Return the number that every element of a float constant equals; nothing for other wires.
 std::optional<double> uniform_float(const TensorPtr& value) {
   if (!value || !is_float(value->dtype()) || value->volume() == 0 || !is_uniform(value)) {
     return std::nullopt;
@@ -91,8 +91,8 @@ std::optional<double> uniform_float(const TensorPtr& value) {
   return number.ok() ? std::optional(*number) : std::nullopt;
 }
 
-/// Replace a selection between a wire and a constant by a maximum or a minimum. `x < c ? c : x` is
-/// a maximum that keeps a NaN, and `x > c ? x : c` one that replaces a NaN by c.
+/// Replace a selection between a wire and a constant by a maximum or a minimum. `x < c ? c : x`
+/// keeps a NaN; `x > c ? x : c` replaces a NaN by c.
 Status as_limit(Rewrite& rewrite) {
   const std::string_view compare = rewrite.producer(0).op->name();
   const bool below = compare == Binary(BinaryKind::kLt).name();

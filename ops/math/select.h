@@ -4,7 +4,7 @@
 
 namespace rill::ops {
 
-/// Take, element by element, the second input where the first is true, and the third elsewhere.
+/// Take the second input where the first is true, and the third elsewhere.
 /// Shapes: three of one rank, extents equal or 1 -> the largest of each.
 /// Types: bool, and two of one type, any.
 /// Errors: kShape if ranks differ or extents clash; kDType.

@@ -1,4 +1,4 @@
-// Reads ONNX's operators that select.
+// Reads ONNX's selections and masks.
 
 #include "ops/array/common.h"
 #include "ops/math/formula.h"
@@ -16,8 +16,8 @@ Result<Value> where(OnnxCtx& ctx) {
   return ctx.add_value(make_op<Select>(), wires);
 }
 
-/// Read OneHot. Indices may be of any type of numbers, and negative ones count from the end; those
-/// out of range give `off` everywhere. Both values, of any type, come from a list.
+/// Read OneHot. Indices may be numbers of any type. Negative ones count from the end, and those out
+/// of range give `off` everywhere. Both values, of any type, come from one list.
 Result<Value> one_hot(OnnxCtx& ctx) {
   Formula f(ctx);
   OutletId indices = f.cast(f.arg("indices"), DType::kI64);
@@ -37,7 +37,7 @@ Result<Value> one_hot(OnnxCtx& ctx) {
   return f.value(f.select(hit, on, off));
 }
 
-/// Read EyeLike: ones where the column is the row plus `k`.
+/// Read EyeLike: ones where the column equals the row plus `k`.
 Result<Value> eye_like(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("input");
@@ -57,7 +57,7 @@ Result<Value> eye_like(OnnxCtx& ctx) {
   return f.value(f.cast(f.binary(BinaryKind::kEq, columns, rows), type));
 }
 
-/// Read Dropout: inference drops nothing, and the mask keeps everything.
+/// Read Dropout: inference drops nothing, so the mask is all true.
 Result<Value> dropout(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("data");

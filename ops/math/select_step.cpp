@@ -14,7 +14,7 @@ void select_elements(const View& condition, const View& a, const View& b, const 
       const T* y = b.as<const T>() + at[3];
       T* to = out.as<T>() + at[0];
       for (int64_t i = 0; i < count; ++i) {
-        // Branch-free, because noise makes branches unpredictable.
+        // Branch-free: conditions of noisy data are unpredictable.
         const auto keep = static_cast<T>(0 - static_cast<T>(truth[i * step[1]] != 0));
         to[i * step[0]] = static_cast<T>((x[i * step[2]] & keep) | (y[i * step[3]] & ~keep));
       }

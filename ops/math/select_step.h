@@ -4,7 +4,7 @@
 
 namespace rill::ops {
 
-/// Elements of one of two operands, by a condition; all stretched to the shape of the output.
+/// A selection between two operands by a condition, all broadcast to the shape of the output.
 struct SelectArgs {
   PlacedView condition;
   PlacedView a;

@@ -27,12 +27,12 @@ TEST(Select, OfAConstantIsOneBranch) {
   EXPECT_EQ(simple.outputs[0], simple.inputs[0]);
 }
 
-TEST(Select, LeavesTheOtherBranchesNaNsAlone) {
+TEST(Select, IgnoresNaNInTheOtherBranch) {
   const Graph graph = graph_of({{"x", "2"}}, "y = select(x > 0.0, log(x), 0.0);");
   expect_same(run(graph, {f32({2}, {1, -1})}).value()[0], f32({2}, {0, 0}));
 }
 
-TEST(Select, TakesCountsAndWholeNumbersTogether) {
+TEST(Select, CombinesDimsAndIntegers) {
   const Graph graph =
       graph_of({{"x", "S", "bool"}},
                "n = tract_core_range(0, S, 1); f = tract_core_cast(n, to = 'tdim') - 2;"

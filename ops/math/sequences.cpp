@@ -6,7 +6,7 @@
 namespace rill::ops {
 namespace {
 
-/// Return a list as one axis of a tensor of that rank.
+/// Reshape a list to one axis of a tensor of this rank.
 OutletId on_axis(Formula& f, OutletId list, int64_t axis, int rank) {
   for (int64_t i = 0; i < axis; ++i) list = f.with_axis(list, 0);
   while (f.ok() && f.rank(list) < rank) list = f.with_axis(list, f.rank(list));

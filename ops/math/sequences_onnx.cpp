@@ -1,4 +1,4 @@
-// Reads ONNX's operators with a length or a position for each entry of the batch.
+// Reads ONNX's operators with a length or a position per batch entry.
 
 #include "ops/array/axis_argument.h"
 #include "ops/array/common.h"
@@ -27,7 +27,7 @@ Result<Value> reverse_sequence(OnnxCtx& ctx) {
   return f.value(reversed_within(f, x, sequences));
 }
 
-/// Write entries into a cache, from the position given for each entry of the batch.
+/// Read TensorScatter: write entries into a cache, at a position per batch entry.
 Result<Value> tensor_scatter(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId cache = f.arg("past_cache");

@@ -17,8 +17,7 @@ std::optional<SizeRatio> reduced(const Dim& number, int64_t divisor) {
   return whole ? size_of(*whole) : size_of(number, divisor);
 }
 
-/// Return whether one factor is exact in floats and the other is a constant, rounded to a float
-/// once.
+/// Return whether one factor is exact in floats, and the other is a constant that is rounded once.
 bool is_scaled(const SizeTrace& trace, const SizeRatio& a, const SizeRatio& b) {
   return (a.is_binary() && trace.in_fact(1).konst) || (b.is_binary() && trace.in_fact(0).konst);
 }
@@ -51,7 +50,7 @@ std::optional<SizeRatio> sum_of(const SizeRatio& a, const SizeRatio& b, int64_t 
   return reduced(number, a.divisor * b.divisor);
 }
 
-/// Combine floats; nothing if they may round to another integer than the exact value.
+/// Combine floats; nothing if their result may round to another integer than the exact value.
 std::optional<SizeRatio> combined_floats(const SizeTrace& trace, BinaryKind kind,
                                          const SizeRatio& a, const SizeRatio& b) {
   switch (kind) {
@@ -140,7 +139,7 @@ std::optional<SizeRatio> Unary::size(const SizeTrace& trace) const {
 
 namespace {
 
-/// Return the larger or the smaller one of two ratios.
+/// Return the maximum or minimum of two ratios.
 std::optional<SizeRatio> limited(BinaryKind kind, const SizeRatio& a, const SizeRatio& b) {
   const auto number = combined(kind, Dim(b.divisor) * a.number, Dim(a.divisor) * b.number);
   return number ? reduced(*number, a.divisor * b.divisor) : std::nullopt;
@@ -163,7 +162,8 @@ std::optional<SizeRatio> Binary::size(const SizeTrace& trace) const {
   const Dim by = trace.scope().simplify(second->number);
   const bool divides = kind_of == BinaryKind::kDiv || kind_of == BinaryKind::kFloorDiv;
   if (divides && !by.is_const()) trace.divides(by);
-  // Integers round to zero, as expressions do if neither operand is negative.
+  // Integers round to zero; expressions round down, which is the same if neither operand is
+  // negative.
   if (kind_of == BinaryKind::kDiv && trace.in_type(0) != DType::kDim) {
     const auto positive = [&](const Dim& dim) { return trace.scope().proves_ge(dim, Dim(0)); };
     if (!positive(first->number) || !positive(by)) return std::nullopt;

@@ -1,4 +1,4 @@
-// Constants and parts of tensors as NNEF spells them, which are slices and constants here.
+// Reads `constant` and `split` of NNEF, as constants and slices.
 // Source: NNEF 1.0, `constant` and `split`.
 
 #include <numeric>
@@ -34,7 +34,7 @@ Result<Value> load_constant(LoadCtx& ctx) {
   return as_value(ctx.konst(std::move(out)));
 }
 
-/// Split into parts by their ratios, which add up to the whole.
+/// Split into parts whose extents have the given ratios and add up to the whole.
 Result<Value> load_split(LoadCtx& ctx) {
   RILL_ASSIGN(const int64_t written, ctx.integer("axis"));
   RILL_ASSIGN(const std::vector<int64_t> ratios, ctx.integers("ratios"));

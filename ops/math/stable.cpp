@@ -22,10 +22,10 @@ bool only_moves(const Op& op) {
 
 namespace {
 
-/// The producer of a wire, upstream of slices and other operators that only move frames.
+/// The producer of a wire, upstream of operators that only move frames.
 struct Origin {
   const Node* node = nullptr;
-  std::vector<const Op*> moves;  ///< the last one first
+  std::vector<const Op*> moves;  ///< from the wire to the producer
 };
 
 Origin origin_of(const Graph& graph, OutletId wire) {
@@ -45,7 +45,7 @@ bool is_sum(const Origin& origin) {
   return origin.node->op->name() == Binary(BinaryKind::kAdd).name();
 }
 
-/// Move the frames of an input of the node like those of its output.
+/// Return an input of the node `origin`, moved like the output of that node.
 Result<OutletId> moved_input(Rewrite& rewrite, const Origin& origin, size_t input,
                              std::string_view suffix = "_moved") {
   OutletId wire = rewrite.mapped(origin.node->inputs[input]);
@@ -61,7 +61,7 @@ bool is_all(const Fact& fact, double number) {
   return found && *found == number;
 }
 
-/// Return the index of the other operand if the node adds 1.
+/// Return the index of the other operand if the node adds 1 to it.
 std::optional<size_t> operand_added_to_one(const Graph& graph, const Origin& origin) {
   if (!is_sum(origin)) return std::nullopt;
   for (size_t i = 0; i < 2; ++i) {
@@ -71,8 +71,8 @@ std::optional<size_t> operand_added_to_one(const Graph& graph, const Origin& ori
   return std::nullopt;
 }
 
-/// Return the operands of a sum, up to moves, if all are nodes of one kind and have the shape of
-/// the sum; else an empty list.
+/// Return the producers of both operands of a sum, if both are nodes of this kind and have the
+/// shape of the sum; else an empty list.
 std::vector<Origin> sides_of(const Graph& graph, const Origin& sum, UnaryKind kind) {
   std::vector<Origin> sides;
   if (!is_sum(sum)) return sides;
@@ -108,7 +108,7 @@ Status replace_by_log_of_powers(Rewrite& rewrite, OutletId a, OutletId b) {
   return rewrite.replace_by(make_op<Binary>(BinaryKind::kAdd), {most, more});
 }
 
-/// Return whether two differences have one subtrahend.
+/// Return whether two differences have the same subtrahend.
 bool have_one_subtrahend(const Graph& graph, const std::vector<Origin>& sides) {
   const Node* nodes[2];
   for (size_t i = 0; i < 2; ++i) {
@@ -121,7 +121,7 @@ bool have_one_subtrahend(const Graph& graph, const std::vector<Origin>& sides) {
   return nodes[0]->inputs[1] == nodes[1]->inputs[1];
 }
 
-/// Replace log(x + 1), log(exp(x) + 1), or log(exp(a) + exp(b)).
+/// Replace log(sigmoid(x)), log(x + 1), log(exp(x) + 1), or log(exp(a) + exp(b)).
 Status stable_log(Rewrite& rewrite) {
   const Graph& graph = rewrite.old_graph();
   const Origin sum = origin_of(graph, rewrite.input(0));
@@ -152,7 +152,7 @@ Status stable_log(Rewrite& rewrite) {
   return rewrite.replace_by(make_op<Unary>(UnaryKind::kLog1p), {x});
 }
 
-/// Replace sqrt(a^2 + b^2) of two wires of one shape.
+/// Replace sqrt(a^2 + b^2) of two wires with the same shape.
 Status stable_root(Rewrite& rewrite) {
   const Graph& graph = rewrite.old_graph();
   const Origin sum = origin_of(graph, rewrite.input(0));
@@ -191,7 +191,7 @@ bool is_quotient(const Graph& graph, OutletId wire, OutletId a, OutletId b) {
   return by && divisor && *by * *divisor == 1.0 && std::abs(std::frexp(*by, &exponent)) == 0.5;
 }
 
-/// Return whether a wire is 0, or 0 times another.
+/// Return whether a wire is 0, or a product with 0.
 bool is_zero(const Graph& graph, OutletId wire) {
   if (is_all(graph.fact(wire), 0.0)) return true;
   const Node* times = made_by(graph, wire, BinaryKind::kMul);
@@ -203,7 +203,7 @@ const Node* selection(const Graph& graph, OutletId wire) {
   return node.op->name() == Select().name() ? &node : nullptr;
 }
 
-/// Return the wire that a condition compares with 0 (x < 0); nothing for other conditions.
+/// Return x if the condition is x < 0; nothing for other conditions.
 std::optional<OutletId> below_zero(const Graph& graph, OutletId condition) {
   const Node* less = made_by(graph, condition, BinaryKind::kLt);
   return less && is_zero(graph, less->inputs[1]) ? std::optional(less->inputs[0]) : std::nullopt;
@@ -215,7 +215,7 @@ std::optional<OutletId> above_zero(const Graph& graph, OutletId condition) {
   return more && is_zero(graph, more->inputs[1]) ? std::optional(more->inputs[0]) : std::nullopt;
 }
 
-/// Return whether a wire is a start plus `sign` times pi, up to the precision of its type.
+/// Return whether a wire is a `start` plus `sign` times pi, up to the precision of its type.
 bool is_shifted_by_pi(const Graph& graph, OutletId wire, double sign, const auto& is_start) {
   for (const BinaryKind kind : {BinaryKind::kAdd, BinaryKind::kSub}) {
     const Node* sum = made_by(graph, wire, kind);
@@ -227,7 +227,7 @@ bool is_shifted_by_pi(const Graph& graph, OutletId wire, double sign, const auto
   return false;
 }
 
-/// Return whether a wire is a start plus pi if x >= 0, and minus pi if x < 0.
+/// Return whether a wire is a `start` plus pi for x >= 0, and minus pi for x < 0.
 bool is_shifted_by_side(const Graph& graph, OutletId wire, OutletId x, const auto& is_start) {
   const Node* choice = selection(graph, wire);
   if (!choice) return false;
@@ -237,7 +237,7 @@ bool is_shifted_by_side(const Graph& graph, OutletId wire, OutletId x, const aut
          is_shifted_by_pi(graph, choice->inputs[below ? 1 : 2], -1, is_start);
 }
 
-/// Return the node x / y of atan(x / y).
+/// Return the node x / y if the wire is atan(x / y); else null.
 const Node* ratio_of_angle(const Graph& graph, OutletId wire) {
   const Node* angle = made_by(graph, wire, UnaryKind::kAtan);
   return angle ? made_by(graph, angle->inputs[0], BinaryKind::kDiv) : nullptr;

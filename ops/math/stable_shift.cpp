@@ -11,8 +11,8 @@
 namespace rill::ops {
 namespace {
 
-/// The maximum number of nodes between a logarithm and its exponentials, several times that of
-/// typical hand-written sums. Larger sums stay unchanged.
+/// The maximum number of nodes between a logarithm and its exponentials: several times as many as
+/// hand-written sums have. Larger sums stay unchanged.
 constexpr size_t kMostNodes = 512;
 
 /// Return the producer of a wire, upstream of operators that only move frames.
@@ -33,12 +33,12 @@ double largest(DType type) {
                              : static_cast<double>(std::numeric_limits<float>::max());
 }
 
-/// Rewrites a sum of exp(x - maximum) with a maximum that is finite.
+/// Rewrites a sum of exp(x - maximum) to use a finite maximum.
 class Sums {
  public:
   Sums(Rewrite* rewrite, OutletId maximum) : rewrite_(*rewrite), maximum_(maximum) {}
 
-  /// Return a copy of a wire with the finite maximum; nothing if it contains no such power.
+  /// Return a copy of a wire with the finite maximum; nothing if no such exponential is upstream.
   Result<std::optional<OutletId>> finite(OutletId wire) {
     const auto known = made_.find(wire);
     if (known != made_.end()) return known->second;

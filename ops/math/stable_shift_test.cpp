@@ -1,5 +1,5 @@
-// Sums of powers under a logarithm, written as exporters write them, over infinities. PyTorch's
-// logsumexp and logaddexp gave the expected numbers.
+// Sums of exponentials under a logarithm, as exporters write them, with infinities. The expected
+// numbers are those of PyTorch's logsumexp and logaddexp.
 
 #include <cmath>
 #include <limits>
@@ -44,7 +44,7 @@ TEST(StableShift, KeepsInfinitiesOfOtherTypes) {
         {{"x", "8, 4"}}, str_cat("h = tract_core_cast(x, to = '", type,
                                  "'); m = max_reduce(h, axes = [1]); y = tract_core_cast("
                                  "log(sum_reduce(exp(h - m), axes = [1])) + m, to = 'f32');"));
-    // 3e38 exceeds the range of half precision.
+    // 3e38 exceeds the range of f16.
     const Tensor got = run_simplified(graph, {rows()});
     for (int64_t i = 0; i < 5; ++i) {
       const float want = sums({8}).data<float>()[i];
@@ -56,7 +56,7 @@ TEST(StableShift, KeepsInfinitiesOfOtherTypes) {
 }
 
 TEST(StableShift, KeepsInfinitiesOfAWeightedSum) {
-  // One step of a running sum, with its previous maximum and sum.
+  // One step of a running sum, with the previous maximum and sum.
   const Graph graph = graph_of({{"x", "5"}, {"most", "5"}, {"sum", "5"}},
                                "m = max(x, most);"
                                "y = m + log(sum * exp(most - m) + exp(x - m));");
@@ -68,7 +68,7 @@ TEST(StableShift, KeepsInfinitiesOfAWeightedSum) {
 }
 
 TEST(StableShift, KeepsInfinitiesOfSumsOfManyTerms) {
-  // The expected sum is computed in f64; for an infinity, torch.logsumexp gives an infinity.
+  // The expected sum is computed in f64. For an infinity, torch.logsumexp returns an infinity.
   for (const int terms : {3, 40, 200}) {
     std::string text;
     for (int i = 0; i < terms; ++i) {

@@ -1,4 +1,4 @@
-// The gated unit of GPT-OSS. The reader makes its limits, sigmoid and multiplications.
+// The gated unit of GPT-OSS, read as its minimum, clamp, sigmoid and multiplications.
 // Source: tract, `tract_core_clamped_swiglu`.
 
 #include <cmath>

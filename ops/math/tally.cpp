@@ -37,7 +37,7 @@ Status PulseTally::eval(EvalCtx&) const {
   return fail(Code::kUnsupported, "a reduction of a stream has memory: it runs in a plan only");
 }
 
-/// Fuse like a whole reduction: f16 becomes f32 between casts, and the stream keeps the order.
+/// Fuse like a whole reduction: compute f16 in f32 between casts, in the order of the stream.
 Status PulseTally::fuse(Rewrite& rewrite) const {
   const auto which = static_cast<ReduceKind>(kind);
   const Fact& in = rewrite.in(0);

@@ -10,11 +10,11 @@ namespace rill::ops {
 /// Types: those of `Reduce`, except dims. Errors: kShape for a missing axis, kDType.
 /// Stream: frame n of `length` lies at position n + delay.
 /// Accuracy: the bits of the whole reduction, unless that sums f32 by lanes.
-/// Source: NNEF 1.0, `argmax_reduce` and similar operators, of a stream.
+/// Source: NNEF 1.0, `argmax_reduce` and similar operators, over a stream.
 struct PulseTally final : OpBase<PulseTally> {
   int64_t kind = 0;  ///< a ReduceKind
   std::vector<int64_t> reduced;
-  bool last = false;  ///< argmin, argmax: of equal extrema the last one
+  bool last = false;  ///< argmin, argmax: the last of equal extrema
   int64_t delay = 0;
   Dim length;
 

@@ -14,8 +14,8 @@ namespace {
 
 bool is_largest(ReduceKind kind) { return kind == ReduceKind::kMax || kind == ReduceKind::kArgMax; }
 
-/// The state of an output: the number of elements seen, the index of the chosen one, and a number
-/// of at most eight bytes.
+/// The state of an output: the number of elements seen, the index of the best one, and the
+/// accumulator, a number of at most eight bytes.
 struct Kept {
   int64_t seen;
   int64_t index;
@@ -71,7 +71,7 @@ struct Extreme {
       return largest ? Limits::lowest() : Limits::max();
     }
   }
-  /// The index is negative until an element was taken.
+  /// Take an element. The index is -1 until an element is chosen.
   void add(Kept* kept, T x) const {
     if (kept->seen == 0) {
       kept->index = -1;

@@ -7,7 +7,7 @@ namespace rill::ops {
 
 struct TallyArgs {
   ReduceKind kind = ReduceKind::kSum;
-  bool last = false;  ///< of equal extrema the last one
+  bool last = false;  ///< argmin, argmax: the last of equal extrema
   int64_t delay = 0;
   PlacedView from;  ///< [outputs, frames, elements of one output in one frame]
   PlacedView to;    ///< [outputs]

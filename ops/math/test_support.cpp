@@ -33,8 +33,8 @@ Tensor boolean(std::vector<int64_t> shape, const std::vector<int>& values) {
 
 Tensor typed(DType dtype, std::vector<int64_t> shape, const std::vector<double>& values) {
   if (dtype == DType::kI64 || dtype == DType::kU64) {
-    // Through f64, the largest integers would lose digits; tables hold none beyond 2^53 except
-    // limits.
+    // In f64, integers beyond 2^53 would lose digits. The tables have no such integers but the
+    // limits of the types.
     Tensor out = std::move(Tensor::zeros(DType::kI64, shape)).value();
     for (size_t i = 0; i < values.size(); ++i) {
       const double v = values[i];
@@ -188,7 +188,8 @@ void expect_near(const Tensor& got, const Tensor& want, double atol, double rtol
 
 namespace {
 
-/// Return the tensor with its axes in another physical order, which `perm` reverses.
+/// Return the tensor with its axes in another physical order; `perm` is set to the permutation that
+/// reverses it.
 Tensor reordered(const Tensor& tensor, const std::vector<int64_t>& order,
                  std::vector<int64_t>* perm) {
   perm->assign(order.size(), 0);

@@ -10,15 +10,18 @@
 namespace rill::ops {
 namespace {
 
-constexpr int64_t kColumns = 5;  ///< of a node: feature, true row, false row, value, test
+constexpr int64_t kColumns = 5;  ///< per node: feature, true row, false row, value, test
 
-/// Let trees vote: each leads every row of features to a leaf, which adds to the scores of classes.
-/// Trees: the row of each root. Nodes: feature, row if true, row if false, bits of an f32, and the
-/// test (1 ==, 2 !=, 3 <, 4 >, 5 <=, 6 >=, + 256 if NaN is true); leaves: first vote, end of the
-/// votes, 0, 0, 0. Votes: class, bits of an f32.
+/// Let trees vote: each tree leads a row of features to a leaf, which votes for classes.
+/// `aggregate` (SUM, AVERAGE, MAX or MIN) combines the votes for a class to its score.
+/// `trees`: the row of each root in `nodes`.
+/// `nodes`: feature, row if true, row if false, the bits of an f32, and the test (1 ==, 2 !=, 3 <,
+/// 4 >, 5 <=, 6 >=; + 256 if NaN is true). A leaf has its first vote, the end of its votes, 0, 0,
+/// 0.
+/// `votes`: class, the bits of an f32.
 /// Shapes: [N, F] -> [N, `classes`]. Types: f32. Errors: kShape, kDType, kArg for rows, features or
-/// classes that are not there.
-/// Stream: row by row.
+/// classes out of range.
+/// Stream: pointwise on the rows.
 /// Source: ONNX-ML, `TreeEnsembleClassifier`; tract, `tract_onnx_ml_tree_ensemble_classifier`.
 class TreeEnsemble final : public OpBase<TreeEnsemble> {
  public:
@@ -40,7 +43,8 @@ class TreeEnsemble final : public OpBase<TreeEnsemble> {
   }
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
-  /// A walk down a tree takes at most one step per node, and its leaf gives votes.
+  /// Bound the work: a walk down a tree takes at most one step per node, then adds the votes of a
+  /// leaf.
   Dim work(FactSpan in, FactSpan) const override {
     const Dim each = Dim(nodes->extent(0)) + Dim(votes->extent(0));
     const Dim times = aggregate == "AVERAGE" ? Dim(classes) + Dim(1) : Dim(1);
@@ -119,7 +123,7 @@ bool passes(uint32_t test, float x, float value) {
   }
 }
 
-/// Rows that form a cycle stop after one step per node, at no leaf.
+/// Nodes that form a cycle end after one step per node, at no leaf.
 const uint32_t* TreeEnsemble::leaf_of(uint32_t root, const View& x, int64_t row) const {
   const uint32_t* at = node(root);
   for (int64_t steps = nodes->extent(0); !is_leaf(at) && steps > 0; --steps) {

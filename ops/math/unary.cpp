@@ -89,7 +89,7 @@ bool supports(UnaryKind kind, DType t) {
   }
 }
 
-/// Functions of the C library, for the types that the f32 kernels do not serve.
+/// Compute on dims; rounding leaves them unchanged.
 RILL_NOT_IN_STEPS_BEGIN
 Status eval_dims(UnaryKind kind, const View& x, const View& out) RILL_NONBLOCKING {
   Status status;
@@ -310,8 +310,8 @@ Result<Value> load_leaky_relu(LoadCtx& ctx) {
   return ctx.add_value(make_op<Unary>(UnaryKind::kLeakyRelu, alpha), {x});
 }
 
-/// Read the form with x squared instead of x cubed: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715
-/// x^2))).
+/// Read the form of GELU with x squared instead of cubed: 0.5 x (1 + tanh(sqrt(2 / pi) (x +
+/// 0.044715 x^2))).
 Result<Value> load_gelu_of_square(LoadCtx& ctx, OutletId x) {
   const auto scaled = [&](OutletId wire, float by) -> Result<OutletId> {
     RILL_ASSIGN(const OutletId factor, ctx.konst(Tensor::scalar(by), "factor"));

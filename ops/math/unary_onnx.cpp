@@ -1,4 +1,4 @@
-// Reads ONNX's functions of every element.
+// Reads ONNX's elementwise functions.
 
 #include "core/graph/onnx.h"
 #include "core/graph/typed.h"
@@ -28,7 +28,7 @@ Result<Value> relu(OnnxCtx& ctx) {
   return as_value(numpy_binary(ctx, BinaryKind::kMax, x, zero));
 }
 
-/// Compute max(0, min(1, alpha x + beta)); NaN stays.
+/// Compute max(0, min(1, alpha x + beta)); a NaN stays.
 Result<Value> hard_sigmoid(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("X");
@@ -40,7 +40,7 @@ Result<Value> hard_sigmoid(OnnxCtx& ctx) {
   return f.value(f.binary(BinaryKind::kMax, below, f.number(0.0, x)));
 }
 
-/// Compute x/2 (1 + erf(x / sqrt 2)), or its approximation by a hyperbolic tangent.
+/// Compute x/2 (1 + erf(x / sqrt 2)), or its approximation with tanh.
 Result<Value> gelu_of(Formula& f, OutletId x, bool approximate) {
   if (approximate) return f.value(f.add(make_op<Unary>(UnaryKind::kGeluApprox), {x}));
   const OutletId bent = f.unary(UnaryKind::kErf, f.times(x, f.number(0.70710678118654752, x)));
@@ -60,7 +60,7 @@ Result<Value> gelu(OnnxCtx& ctx) {
   return gelu_of(f, x, approximate == "tanh");
 }
 
-/// Compute GELU of x, or of x plus a bias: exporters fuse the sum.
+/// Compute GELU of x, or of x plus a bias, which exporters fuse into the operator.
 template <bool kApproximate>
 Result<Value> gelu_of_sum(OnnxCtx& ctx) {
   Formula f(ctx);
@@ -83,8 +83,8 @@ Result<Value> thresholded_relu(OnnxCtx& ctx) {
   return f.value(f.select(above, x, f.number(0.0, x)));
 }
 
-/// Move numbers beyond +-lambd towards 0 by bias, and set the others to 0. Integers are computed as
-/// reals, because both parameters may be fractions.
+/// Move numbers beyond +-lambd towards 0 by bias, and set the others to 0. Integers are computed in
+/// f64, because both parameters may be fractions.
 Result<Value> shrink(OnnxCtx& ctx) {
   Formula f(ctx);
   OutletId x = f.arg("X");

@@ -5,7 +5,7 @@
 
 namespace rill::ops {
 
-/// One operand, element by element.
+/// An operand that is mapped element by element.
 struct UnaryArgs {
   UnaryKind kind = UnaryKind::kNeg;
   float alpha = 0.0F;
@@ -14,7 +14,8 @@ struct UnaryArgs {
 };
 RILL_STEP_FIELDS(UnaryArgs, kind, alpha, x, out)
 
-/// Map numbers or bools of one type and shape; tests of numbers give bools.
+/// Map numbers or bools; both views have one shape. Tests of numbers write bools, other kinds the
+/// type of x.
 void change_elements(UnaryKind kind, float alpha, const View& x, const View& out) RILL_NONBLOCKING;
 
 void run_unary(const UnaryArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;

@@ -7,12 +7,12 @@
 namespace rill::ops {
 
 /// Combine all frames of a stream so far.
-/// `lanes`: sums run by the lanes that a whole reduction of trailing axes has.
+/// `lanes`: sum by the lanes that a whole reduction of trailing axes has.
 /// Shapes: [.., p, ..] -> [.., 1, ..] on the reduced axes, the streaming axis first among them.
 /// Types: f32. Errors: kShape for a missing axis, kDType.
 /// Stream: frame n of `length` lies at position n + delay.
 /// Accuracy: the bits of the whole reduction.
-/// Source: NNEF 1.0, `sum_reduce` and similar operators, of a stream.
+/// Source: NNEF 1.0, `sum_reduce` and similar operators, over a stream.
 struct PulseReduce final : OpBase<PulseReduce> {
   int64_t kind = 0;  ///< a ReduceKind: kSum, kProduct, kMin or kMax
   std::vector<int64_t> reduced;
@@ -33,7 +33,7 @@ struct PulseReduce final : OpBase<PulseReduce> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Make the reduction of f32 over a stream of that rank.
+/// Make the reduction of f32 over a stream; `rank` is that of the input.
 std::shared_ptr<PulseReduce> reduce_stream(ReduceKind kind, std::vector<int64_t> reduced, int rank,
                                            const StreamFact& stream);
 

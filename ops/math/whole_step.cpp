@@ -32,8 +32,8 @@ float start_of(kernels::ReduceOp kind) {
   }
 }
 
-/// State per output: the number of elements seen, the lanes, and the elements that do not fill a
-/// block yet, the first ones among them.
+/// The state of an output: the number of elements seen, the lanes, and the elements that do not
+/// fill a block yet. Up to the length of a chain, all elements wait there.
 class Kept {
  public:
   Kept(const ReduceStreamArgs& args, std::byte* base, int64_t output)
@@ -43,7 +43,7 @@ class Kept {
     values_ = reinterpret_cast<float*>(own + sizeof(int64_t));
   }
 
-  /// Continue from the kept state.
+  /// Continue from the saved state.
   void resume() {
     *seen_ = kept_count(*seen_);
     waits_ = *seen_ <= kReduceChainElements || args_.block == 0 ? *seen_ : *seen_ % args_.block;
@@ -69,7 +69,7 @@ class Kept {
       for (int64_t i = 0; i < *seen_; ++i) acc = joined(kind_, acc, waiting()[i]);
       return acc;
     }
-    // The lanes precede the remaining elements: the kernel begins with them as its first block.
+    // The lanes precede the waiting elements: the kernel reads them as its first block.
     kernels::ReduceF32Args call;
     float y = 0;
     call.op = kind_;
@@ -84,7 +84,7 @@ class Kept {
  private:
   int64_t lanes() const { return std::max<int64_t>(1, args_.block); }
   float* waiting() { return values_ + args_.block; }
-  /// The number of waiting elements: all of them up to the length of a chain, then less than a
+  /// The number of waiting elements: all elements up to the length of a chain, later less than a
   /// block.
   int64_t& waits() { return waits_; }
   void flush() {

@@ -8,23 +8,23 @@
 
 namespace rill::ops {
 
-// As in a whole reduction: fewer elements make one chain.
+// Up to here, elements are reduced in one chain, as in a whole reduction.
 constexpr int64_t kReduceChainElements = 8;
 
 struct ReduceStreamArgs {
   kernels::ReduceOp op = kernels::ReduceOp::kSum;
   int64_t delay = 0;
   kernels::ReduceF32Fn run = nullptr;
-  PlacedView from;  ///< axes that stay, then the reduced ones, row-major
+  PlacedView from;  ///< row-major: the axes that stay, then the reduced ones
   int64_t outputs = 1;
   int64_t frame = 1;  ///< elements of one output in one frame
-  int64_t block = 0;  ///< elements that are added at a time; 0: one chain
+  int64_t block = 0;  ///< elements that are reduced at a time; 0: one chain
   Ref state;
   Ref to;
   FramesSoFar length;
 };
 
-/// Bytes that are kept per output.
+/// Return the bytes of state per output.
 inline int64_t bytes_kept(int64_t block) {
   const int64_t floats = std::max(block, kReduceChainElements + 1);
   return (8 + 4 * (block == 0 ? 1 : block + floats) + 7) / 8 * 8;

@@ -47,7 +47,7 @@ class Body {
   const EinSum* einsum(OutletId outlet) const {
     return graph_.node(outlet.node).op->as<EinSum>();
   }
-  /// h W^T with W a body input: state index and filter index.
+  /// Match h W^T, W a body input: return the indices of h and W.
   bool product(OutletId outlet, int* state, int* filter) const {
     const Node& node = graph_.node(outlet.node);
     const EinSum* op = einsum(outlet);
@@ -58,7 +58,7 @@ class Body {
     const std::string_view la = op->letters(0);
     const std::string_view lb = op->letters(1);
     const std::string_view out = op->letters(2);
-    // State [.., k] times filter [.., o, k], whose leading axes have extent 1, gives [.., o].
+    // State [.., k] times filter [.., o, k], whose leading axes are unit axes, gives [.., o].
     if (la.size() != out.size() || lb.size() < 2 || la.empty()) return false;
     const char k = la.back();
     const char o = out.back();
@@ -74,7 +74,7 @@ class Body {
     *filter = b;
     return true;
   }
-  /// x + h W^T in either order.
+  /// Match x + h W^T, in either order.
   bool projected(OutletId outlet, int* x, int* state, int* filter) const {
     OutletId a;
     OutletId b;
@@ -94,7 +94,7 @@ class Body {
   const Graph& graph_;
 };
 
-/// A recognised layer, as indices of body inputs.
+/// A recognised layer; numbers are indices of body inputs.
 struct Match {
   Recurrent::Cell cell = Recurrent::Cell::kGru;
   std::vector<int> x;
@@ -124,7 +124,7 @@ bool match_plain(const Body& body, OutletId h_next, Match* match) {
   return true;
 }
 
-/// n = tanh(x_n + r * (h W_n + b)), the bias optional.
+/// Match n = tanh(x_n + r * (h W_n + b)), with or without b.
 bool match_new_gate(const Body& body, OutletId n, Match* match) {
   OutletId sum;
   OutletId a;
@@ -162,7 +162,7 @@ bool match_new_gate(const Body& body, OutletId n, Match* match) {
   return true;
 }
 
-/// h = (1 - z) * n + z * h, sums and products in any order.
+/// Match h = (1 - z) * n + z * h, with sums and products in any order.
 bool match_gru(const Body& body, OutletId h_next, Match* match) {
   OutletId left;
   OutletId right;
@@ -196,7 +196,7 @@ bool match_gru(const Body& body, OutletId h_next, Match* match) {
   return false;
 }
 
-/// c = f * c + i * g; h = o * tanh(c).
+/// Match c = f * c + i * g; h = o * tanh(c).
 bool match_lstm(const Body& body, OutletId h_next, OutletId c_next, Match* match) {
   match->cell = Recurrent::Cell::kLstm;
   match->x.assign(4, -1);
@@ -239,7 +239,7 @@ bool match_lstm(const Body& body, OutletId h_next, OutletId c_next, Match* match
   return false;
 }
 
-/// Return the body outlet with the next value of state input `index`.
+/// Return the outlet of the body with the next value of state input `index`.
 OutletId next_of(const Scan& scan, int index) {
   int state = 0;
   for (int i = 0; i < index; ++i) {
@@ -387,7 +387,7 @@ Status fuse_recurrent(Rewrite& rewrite) {
   inputs.push_back(rewrite.mapped(rewrite.input(match.h)));
   if (match.c >= 0) inputs.push_back(rewrite.mapped(rewrite.input(match.c)));
   RILL_ASSIGN(const auto made, rewrite.wire(rewrite.node().name, op, inputs));
-  // Unread outputs may be any value of their type.
+  // Outputs without a reader may have any value of their type.
   std::vector<OutletId> outlets(scan.outputs.size(), made[0]);
   for (const auto& [from, to] : kept) outlets[from] = made[to];
   return rewrite.replace(outlets);

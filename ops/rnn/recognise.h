@@ -9,9 +9,9 @@ namespace rill::ops {
 
 struct Scan;
 
-/// Return which nodes are loops that compute a GRU, an LSTM or a simple recurrent layer; matmuls
-/// and sums that only these read; and products, sums and moves that only read their results and
-/// constants. `loops`: by node, null if it is not a loop.
+/// Return, by node, whether it belongs to a recurrent layer: a loop that computes a GRU, an LSTM or
+/// a simple recurrent layer; a matmul or sum that only such loops read; or a product, sum or move
+/// that only reads their results and constants. `loops`: by node, null if it is not a loop.
 std::vector<bool> recurrent_layers(const Graph& graph, std::span<const Scan* const> loops);
 
 /// Replace a node that is a `Scan` whose body computes a GRU, an LSTM or a plain recurrent layer,

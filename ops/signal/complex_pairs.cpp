@@ -1,5 +1,4 @@
-// Complex numbers are pairs (re, im) on the last axis, so turning them into such pairs, or back,
-// moves nothing.
+// Complex numbers are pairs (re, im) on the last axis, so these conversions move nothing.
 // Source: tract, `tract_core_complex_to_inner_dim` and `tract_core_inner_dim_to_complex`.
 
 #include "core/graph/nnef.h"

@@ -5,7 +5,7 @@
 
 namespace rill::ops {
 
-/// A line of complex numbers in memory; steps in elements. `im` may be null: zeros.
+/// A line of complex numbers in memory; `step` counts elements. `im` may be null, for zeros.
 template <class T>
 struct ComplexLine {
   T* re = nullptr;
@@ -14,7 +14,7 @@ struct ComplexLine {
 };
 
 /// Transform `points` samples into the first `bins` bins by the definition, in double: the
-/// reference implementation, without tables. `weight(i)` multiplies sample i. Not normalised.
+/// reference implementation. `weight(i)` multiplies sample i. Not normalised.
 template <class Weight>
 void dft(const ComplexLine<const float>& x, int64_t points, bool inverse,
          const ComplexLine<float>& y, int64_t bins, const Weight& weight) {

@@ -11,16 +11,17 @@
 namespace rill::ops {
 namespace {
 
-/// The count of frames seen, stored before the averages.
+/// The bytes of the count of frames seen, which precedes the averages.
 constexpr int64_t kHeaderBytes = 8;
 
-/// Norm each frame by a running average of the frames so far, s <- m * (1 - alpha) + s * alpha.
-/// Unit norm: m = max(|x|, epsilon), y = x / sqrt(s); of pairs (re, im) one average, of their
-/// modulus. Mean norm: m = x, y = (x - s) / scaling.
-/// Frames before `skip` do not change the average, and are normed by it unchanged.
-/// Shapes: x [D0..T..Dn], first average [D0..Dn] without the axis T and that of the pairs -> x's.
+/// Normalise each frame by a running average s <- m * (1 - alpha) + s * alpha.
+/// Unit norm: m = max(|x|, epsilon), y = x / sqrt(s); for pairs (re, im), one average of the
+/// modulus.
+/// Mean norm: m = x, y = (x - s) / scaling.
+/// The first `skip` frames leave the average unchanged, and are normalised by it.
+/// Shapes: x [D0..T..Dn], first average [D0..Dn] without the axes of time and of pairs -> x's.
 /// Types: f32. Errors: kShape, kDType.
-/// Stream: along `axis`, the average is kept from pulse to pulse; other axes are refused.
+/// Stream: along `axis`, the average continues from pulse to pulse; other axes are refused.
 /// Source: tract, `tract_extra_exp_unit_norm` and `tract_extra_exp_mean_norm`.
 class ExpNorm final : public OpBase<ExpNorm> {
  public:
@@ -31,7 +32,7 @@ class ExpNorm final : public OpBase<ExpNorm> {
   int64_t skip = 0;
   bool mean = false;
   bool pairs = false;
-  bool restarts = false;  ///< every run begins with the first average
+  bool restarts = false;  ///< every run begins with the first average, the second input
 
   std::string_view name() const override { return "ExpUnitNorm"; }
   void fields(FieldVisitor& visitor) override {

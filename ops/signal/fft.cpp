@@ -11,10 +11,10 @@
 namespace rill::ops {
 namespace {
 
-/// Transform along an axis: the discrete Fourier transform, or the inverse, of any length.
+/// Transform along an axis: the discrete Fourier transform or its inverse, for any length.
 /// Shapes: [.., T, .., 2] (re, im) -> the same. Units: not normalised in either direction.
-/// Types: f32. Errors: kShape for a missing axis or no pair; kDType.
-/// Stream: on other axes each frame alone; refused on `axis`.
+/// Types: f32. Errors: kShape for a missing axis, or if the last axis is not a pair; kDType.
+/// Stream: pointwise on other axes; refused on `axis`.
 /// Accuracy: that of the FFT kernels.
 /// Source: tract_core_fft.
 struct Fft final : OpBase<Fft> {

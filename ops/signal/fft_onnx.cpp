@@ -11,8 +11,8 @@
 namespace rill::ops {
 namespace {
 
-/// Return pairs of real and imaginary parts on the last axis; real numbers get zeros as
-/// imaginary parts.
+/// Return pairs of real and imaginary parts on the last axis; for real numbers, the imaginary parts
+/// are zero.
 Result<OutletId> pairs_of(Formula& f, OutletId x) {
   if (!f.ok()) return f.take_status();
   const int last = f.rank(x) - 1;
@@ -23,7 +23,7 @@ Result<OutletId> pairs_of(Formula& f, OutletId x) {
   return f.concat({x, f.times(x, f.number(0.0, x))}, last);
 }
 
-/// Cut an axis to a length, or append zeros up to it.
+/// Cut an axis to a length, or append zeros up to that length.
 OutletId with_length(Formula& f, const SymbolScope& scope, OutletId x, int64_t axis,
                      const Dim& length) {
   const Dim own = f.dim(x, static_cast<int>(axis));
@@ -40,7 +40,8 @@ OutletId transformed(Formula& f, OutletId x, int64_t axis, bool inverse) {
                 {{"input", Value(x)}, {"axis", Value(Dim(axis))}, {"inverse", Value(inverse)}});
 }
 
-/// Append the second half of the spectrum of real numbers: the first one, mirrored and conjugated.
+/// Append the second half of the spectrum of a real signal: the first half, mirrored and
+/// conjugated.
 OutletId mirrored(Formula& f, OutletId x, int64_t axis, const Dim& length) {
   const Dim kept = f.dim(x, static_cast<int>(axis));
   const int last = f.rank(x) - 1;
@@ -51,12 +52,13 @@ OutletId mirrored(Formula& f, OutletId x, int64_t axis, const Dim& length) {
   return f.concat({x, f.concat({real, f.unary(UnaryKind::kNeg, imaginary)}, last)}, axis);
 }
 
-/// Cast to the type of another wire: transforms compute in f32 for every type.
+/// Cast to the type of another wire: transforms compute in f32.
 OutletId like(Formula& f, OutletId x, OutletId of) {
   return f.ok() && f.dtype(x) != f.dtype(of) ? f.cast(x, f.dtype(of)) : x;
 }
 
-/// Refuse half of a complex spectrum: only that of real numbers determines the other half.
+/// Refuse half of the spectrum of a complex signal: only that of a real signal determines the other
+/// half.
 Status check_onesided(Formula& f, OutletId x) {
   if (!f.ok()) return f.take_status();
   const int last = f.rank(x) - 1;
@@ -167,7 +169,7 @@ Result<Value> blackman(OnnxCtx& ctx) { return cosine_window(ctx, {0.42, 0.5, 0.0
 double mel_of(double hertz) { return 2595.0 * std::log10(1.0 + hertz / 700.0); }
 double hertz_of(double mel) { return 700.0 * (std::pow(10.0, mel / 2595.0) - 1.0); }
 
-/// Return triangular filters over the bins of a spectrum, of equal widths in mel.
+/// Return triangular filters over the bins of a spectrum, with equal widths on the mel scale.
 Result<Value> mel_weights(OnnxCtx& ctx) {
   RILL_ASSIGN(const int64_t bins, ctx.integer("num_mel_bins"));
   RILL_ASSIGN(const int64_t length, ctx.integer("dft_length"));

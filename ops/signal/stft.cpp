@@ -19,19 +19,20 @@ namespace rill::ops {
 namespace {
 
 /// Transform windows of a signal: the discrete Fourier transform of `frame` samples every `stride`.
-/// Shapes: [.., T, .., 2] (re, im) -> [.., (T - frame) / stride + 1, frame, .., 2]; with `real`,
-/// the input has no last axis; with `bins`, only the first `bins` bins.
-/// Units: not normalised. The window is centred in the frame, zeros around it.
-/// Types: f32. Errors: kShape for a missing axis, no pair, or a window longer than the frame.
-/// Stream: on `axis`, a window of `frame` frames; on other axes each frame alone.
-/// Accuracy: that of the FFT kernels; the same bits whatever the pulse.
+/// Shapes: [.., T, .., 2] (re, im) -> [.., (T - frame) / stride + 1, frame, .., 2]. With `real`,
+/// the input has no last axis; with `bins`, the output has only the first `bins` bins.
+/// Units: not normalised. The window is centred in the frame, with zeros around it.
+/// Types: f32. Errors: kShape for a missing axis, if the last axis is not a pair, or for a window
+/// longer than the frame.
+/// Stream: on `axis`, a window of `frame` samples; pointwise on other axes.
+/// Accuracy: that of the FFT kernels, with the same bits for every pulse.
 /// Source: tract_core_stft.
 struct Stft final : OpBase<Stft> {
   int64_t axis = 0;
   int64_t frame = 1;
   int64_t stride = 1;
   TensorPtr window;   ///< null: rectangular
-  bool real = false;  ///< made by `fuse` only
+  bool real = false;  ///< set by `fuse` only
   int64_t bins = 0;   ///< 0: all; set by `fuse` only
 
   std::string_view name() const override { return "STFT"; }
@@ -132,7 +133,8 @@ Status Stft::lower(Lowering& lowering) const {
   for (int i = 0; i < pair; ++i) {
     if (i != time + 1) order.push_back(i);
   }
-  // Frames come after all other axes, and the bins of each part are contiguous.
+  // Frames come after all other axes; the bins of the real and of the imaginary parts are
+  // contiguous.
   std::stable_partition(order.begin(), order.end(), [&](int i) { return i != time; });
   order.push_back(pair);
   order.push_back(time + 1);
@@ -207,7 +209,8 @@ Status Stft::pulsify(PulseBuilder& b) const {
   return {};
 }
 
-/// Files write a real signal as pairs: an axis of extent 1, and a zero next to each sample.
+/// Read a real signal directly, where the file writes it as pairs: with a unit axis, and a zero
+/// next to each sample.
 Status Stft::fuse(Rewrite& rewrite) const {
   if (real) return {};
   const auto* pad = rewrite.producer_as<Pad>(0);

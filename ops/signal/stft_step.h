@@ -10,16 +10,16 @@ struct StftArgs {
   Ref tables;
   bool real = false;
   bool windowed = false;
-  bool gather = false;  ///< samples do not follow one another
+  bool gather = false;  ///< samples are not contiguous
   int64_t frame = 0;
   int64_t bins = 0;
   int64_t frames = 0;
   int64_t sample_step = 1;  ///< floats between samples
-  int64_t frame_step = 0;   ///< between the first samples of two frames
-  int64_t imaginary = 0;    ///< from a sample's real to its imaginary part
+  int64_t frame_step = 0;   ///< floats between the first samples of two frames
+  int64_t imaginary = 0;    ///< floats from a sample's real to its imaginary part
   int64_t y_frame = 0;
   int64_t y_imaginary = 0;
-  int lanes = 0;  ///< loops around the kernel
+  int lanes = 0;  ///< the number of loops around the kernel
   int64_t lane_count[kMaxRank] = {};
   int64_t lane_x[kMaxRank] = {};
   int64_t lane_y[kMaxRank] = {};

@@ -56,8 +56,8 @@ Status PulseBorder::lower(Lowering& lowering) const {
   return {};
 }
 
-/// Edge padding moves upstream of ops that only rearrange frames, so that downstream ops see the
-/// same as in the whole graph.
+/// Move edge padding upstream of ops that only move frames, so that downstream ops see the same
+/// inputs as in the whole graph.
 Status PulseBorder::declutter(Rewrite& rewrite) const {
   const Node& source = rewrite.producer(0);
   if (rewrite.input(0).slot != 0) return {};

@@ -6,11 +6,11 @@ namespace rill::ops {
 
 /// Pad a stream at both ends with its own frames: the first and the last one repeated, or the
 /// adjacent ones mirrored.
-/// Shapes: [.., p + overlap, ..] -> [.., p + shown, ..] on `axis`: both end with the newest pulse.
+/// Shapes: [.., overlap + p, ..] -> [.., shown + p, ..] on `axis`; both end with the newest pulse.
 /// Types: all plain ones. Errors: kShape for a missing axis or counts that do not fit.
-/// Stream: frame n of the input lies at position n + delay, of `length` frames in all. The output
-/// has frame m of the padded stream at position m + out_delay; of these, `before` come first.
-/// Frames outside of the padded stream are undefined.
+/// Stream: frame n of the input is at position n + delay; the input has `length` frames. Frame m of
+/// the padded stream is at position m + out_delay of the output; the first `before` of its frames
+/// are padding. Frames outside the padded stream are undefined.
 /// Source: NNEF 1.0, `pad`, for a stream.
 struct PulseBorder final : OpBase<PulseBorder> {
   int64_t axis = 0;

@@ -7,7 +7,8 @@ using emit_c::StepWriter;
 
 namespace {
 
-/// Compute the source of each frame, where `run_border_stream` computes runs of frames.
+/// Write a loop that computes the source of each frame; `run_border_stream` computes runs of
+/// frames.
 Status write_border(const BorderStreamArgs& args, StepWriter& to) {
   RILL_ASSIGN(const std::string from, to.floats(args.from));
   RILL_ASSIGN(const std::string into, to.floats(args.to));

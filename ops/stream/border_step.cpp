@@ -6,14 +6,14 @@ namespace rill::ops {
 
 namespace {
 
-/// A run of source frames: consecutive, forwards or backwards, or one frame repeated (step 0).
+/// A run of source frames: ascending (step 1), descending (-1), or one frame repeated (0).
 struct Run {
   int64_t place = 0;
   int64_t step = 0;
   int64_t count = 0;
 };
 
-/// Return the source frames for frame `at` of the unpadded stream and the frames after it, if frame
+/// Return the source frames of frame `at` of the unpadded stream and of the frames after it. Frame
 /// 0 is at `shift`.
 Run run_from(const BorderStreamArgs& op, int64_t at, int64_t frames, int64_t shift) {
   if (at >= 0 && at < frames) return {at + shift, 1, frames - at};
@@ -22,8 +22,8 @@ Run run_from(const BorderStreamArgs& op, int64_t at, int64_t frames, int64_t shi
   return {(at < 0 ? -at : 2 * (frames - 1) - at) + shift, -1, count};
 }
 
-/// Clip the first part of a run to places 0 to `last`. Frames outside the padded stream may have
-/// any content.
+/// Clip the first part of a run to [0, last]. Frames outside the padded stream may have any
+/// content.
 Run within(Run run, int64_t last) {
   const bool low = run.place < 0;
   if (low || run.place > last) {
@@ -43,7 +43,8 @@ void run_border_stream(const BorderStreamArgs& args, const Frame& frame) noexcep
   const auto axis = static_cast<size_t>(args.axis);
   const int64_t start = frame.clock->position(args.pulse);
   const int64_t known = args.length.now(frame);
-  // The padded frame that output frame 0 shows, and the offset from a frame to its place in `from`.
+  // The padded frame that output frame 0 shows, and the offset from a frame's number to its index
+  // in `from`.
   const int64_t first = start - args.shown - args.out_delay - args.before;
   const int64_t shift = args.delay - start + args.overlap;
   const int64_t count = to.extent(args.axis);

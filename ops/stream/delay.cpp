@@ -63,8 +63,8 @@ int axis_upstream(const Graph& graph, const Node& node, int axis) {
   return -1;
 }
 
-/// A delay that holds zeros moves upstream of ops that only rearrange frames, to the wire that owns
-/// its memory, so that equal delays merge.
+/// Move a delay with a history of zeros upstream of ops that only move frames, to the wire that
+/// owns its memory: there, equal delays merge.
 Status Delay::declutter(Rewrite& rewrite) const {
   if (delay == 0 && overlap == 0) return rewrite.bypass(rewrite.input(0));
   if (pad_value && pad_value->rank() != 0) return {};
@@ -72,7 +72,7 @@ Status Delay::declutter(Rewrite& rewrite) const {
   if (rewrite.input(0).slot != 0) return {};
   const int inner_axis = axis_upstream(rewrite.old_graph(), before, static_cast<int>(axis));
   if (inner_axis < 0) return {};
-  // Zero padding on other axes: zero history equals padded history.
+  // If the op pads other axes with zeros, a history of zeros stays equal to the padded history.
   const Moves moves = before.op->traits().moves;
   if (moves == Moves::kAmongOthers || (moves == Moves::kAmongZeros && pad_value)) return {};
   Delay moved = *this;
@@ -104,7 +104,7 @@ const NnefOp kOps[] = {{"tract_pulse",
 
 }  // namespace
 
-// tract lacks the last two arguments, so write them only if they matter.
+// tract does not know the last two arguments, so write them only if they are not 0.
 Status Delay::save(SaveCtx& ctx) const {
   return ctx.assign_declared(kOps[0], {{"zero_pad", ""},
                                        {"reserve", reserve != 0 ? nnef_text(reserve) : ""},

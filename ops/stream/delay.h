@@ -7,8 +7,9 @@ namespace rill::ops {
 /// Delay the frames of a stream by `delay` frames, preceded by `overlap` earlier frames.
 /// Shapes: [.., p, ..] -> [.., p + overlap, ..] on `axis`.
 /// Types: all plain ones. Errors: kShape for a missing axis or negative counts.
-/// Stream: output r of a pulse that starts at position n is input n - delay - overlap + r; before
-/// the start of the stream the input is `pad_value`, zeros if there is none.
+/// Stream: frame r of the output, for a pulse that starts at position n, is frame n - delay -
+/// overlap + r of the input. Before the start of the stream, the input is `pad_value`, or zeros
+/// without one.
 /// Source: tract_pulse_delay.
 struct Delay final : OpBase<Delay> {
   int64_t axis = 0;
@@ -16,9 +17,9 @@ struct Delay final : OpBase<Delay> {
   int64_t overlap = 0;
   TensorPtr pad_value;  ///< rank 0, or extent 1 on the axis and broadcastable elsewhere
   /// Additional earlier frames that are kept but not output, so that a session with another pulse
-  /// may continue from them.
+  /// can continue from them.
   int64_t reserve = 0;
-  int64_t padding = 0;  ///< requested padding among the frames before the start
+  int64_t padding = 0;  ///< frames before the start of the stream that are requested padding
 
   std::string_view name() const override { return "Delay"; }
   void fields(FieldVisitor& visitor) override;
@@ -32,8 +33,8 @@ struct Delay final : OpBase<Delay> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Map an axis of a node's output to the same axis of its input, if the node only moves frames
-/// along it; else return -1.
+/// Return the axis of a node's input that corresponds to an axis of its output, if the node only
+/// moves frames along it; else -1.
 int axis_upstream(const Graph& graph, const Node& node, int axis);
 
 }  // namespace rill::ops

@@ -4,17 +4,18 @@
 
 namespace rill::ops {
 
-/// Set the scores of keys that are not of the stream to minus infinity, or weights to zero.
-/// Shapes: [.., W, ..] -> the same; the W keys on `axis` are the newest ones.
+/// Set the scores of keys outside the stream to minus infinity, or their weights to zero.
+/// Shapes: [.., W, ..] -> the same; `axis` has the W newest keys.
 /// Types: floats. Errors: kShape for a missing axis or counts out of range, kDType.
-/// Stream: `pulse` new keys per pulse; key n of `length` lies at position n + delay.
+/// Stream: `pulse` new keys per pulse; key n of `length` is at position n + delay.
 /// Source: attention over a stream.
 struct PulseKeyMask final : OpBase<PulseKeyMask> {
   int64_t axis = 0;
   int64_t pulse = 1;
   int64_t delay = 0;
   Dim length;
-  bool weights = false;  ///< after a softmax, or without one: keys outside the stream get weight 0
+  bool weights = false;  ///< the input is weights, after a softmax or without one: keys outside the
+                         ///< stream get weight 0
 
   std::string_view name() const override { return "PulseKeyMask"; }
   void fields(FieldVisitor& visitor) override;

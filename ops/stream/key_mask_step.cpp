@@ -8,7 +8,7 @@ void run_key_mask(const KeyMaskArgs& args, const Frame& frame) noexcept {
   const View to = frame.view(args.to);
   const int64_t keys = to.extent(args.axis);
   const int64_t newest = frame.clock->position(args.pulse) + args.pulse - args.delay;
-  const int64_t first = newest - keys;  // the key in place 0
+  const int64_t first = newest - keys;  // the number of the key at index 0
   const auto fill = [&](int64_t from, int64_t until) {
     if (from >= until) return;
     View value = frame.view(args.value);

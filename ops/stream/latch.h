@@ -4,9 +4,10 @@
 
 namespace rill::ops {
 
-/// Keep frames [begin, end) of a stream, once they have passed. Shapes: [.., p, ..] -> [.., end -
-/// begin, ..] on `axis`. Types: all plain ones. Errors: kShape for a missing axis or counts out of
-/// range. Stream: frame n lies at position n + delay. Frames that have not arrived are zero.
+/// Keep frames [begin, end) of a stream once they have arrived.
+/// Shapes: [.., p, ..] -> [.., end - begin, ..] on `axis`. Types: all plain ones.
+/// Errors: kShape for a missing axis or counts out of range.
+/// Stream: frame n is at position n + delay. Frames that have not arrived are zero.
 /// Source: NNEF 1.0, `slice` to a fixed number of frames of a stream.
 struct PulseLatch final : OpBase<PulseLatch> {
   int64_t axis = 0;
@@ -24,12 +25,12 @@ struct PulseLatch final : OpBase<PulseLatch> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Overwrite positions of a stream with a static prefix, at `begin`, and a static suffix, at `end`
-/// once that is known. The first `shown` frames of each pulse repeat the previous pulse. Inputs:
-/// the stream, then the prefix if any, then the suffix if any.
+/// Overwrite positions of a stream with a static prefix from `begin`, and with a static suffix from
+/// `end`, once the end is known. The first `shown` frames of each pulse repeat the previous pulse.
+/// Inputs: the stream, the prefix if any, the suffix if any.
 /// Shapes: [.., p, ..] -> the same. Types: all plain ones.
 /// Errors: kShape for a missing axis or shapes that do not fit, kDType.
-/// Source: NNEF 1.0, `concat` of a stream with frames that are not of a stream.
+/// Source: NNEF 1.0, `concat` of a stream with static frames.
 struct PulseSplice final : OpBase<PulseSplice> {
   int64_t axis = 0;
   bool has_prefix = false;

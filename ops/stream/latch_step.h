@@ -8,12 +8,12 @@ struct LatchArgs {
   PlacedView from;
   PlacedView kept;
   int axis;
-  int64_t first;  ///< position of the first frame that is kept
+  int64_t first;  ///< position of the first kept frame
 };
 RILL_STEP_FIELDS(LatchArgs, from, kept, axis, first)
 
 struct SpliceArgs {
-  int64_t shown;  ///< frames that the pulse before has shown
+  int64_t shown;  ///< frames at the start of a pulse that the previous pulse has output already
   int64_t begin;  ///< position of the prefix
   bool has_prefix;
   bool has_suffix;

@@ -8,7 +8,7 @@ namespace rill::ops {
 
 void PulseLength::fields(FieldVisitor& visitor) { visitor.field("value", value); }
 
-// The stream symbol stays: its value is known at the end.
+// The stream symbol stays: its value is known only at the end.
 OpPtr PulseLength::with_symbol(std::string_view, const Dim&) const { return nullptr; }
 
 Result<Facts> PulseLength::infer(FactSpan) const {

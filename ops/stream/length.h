@@ -4,9 +4,9 @@
 
 namespace rill::ops {
 
-/// Output expressions in the length of the stream. Shapes: no input -> that of `value`. Types:
-/// dims. Stream: zeros until the end is known.
-/// Source: tract_core_shape_of, of a stream.
+/// Output expressions in the length of the stream. Shapes: no input -> that of `value`. Types: none
+/// -> dims. Stream: zeros until the end is known.
+/// Source: tract_core_shape_of, for a stream.
 struct PulseLength final : OpBase<PulseLength> {
   TensorPtr value;  ///< of dims
   explicit PulseLength(TensorPtr dims) : value(std::move(dims)) {}

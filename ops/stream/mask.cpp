@@ -91,7 +91,7 @@ const NnefOp kOps[] = {{"tract_pulse",
 
 }  // namespace
 
-// tract lacks these arguments, so write them only if they matter.
+// tract does not know these arguments, so write them only if they matter.
 Status PulseMask::save(SaveCtx& ctx) const {
   return ctx.assign_declared(kOps[0], {{"padding", padding ? nnef_text(true) : ""},
                                        {"overlap", overlap > 0 ? nnef_text(overlap) : ""}});

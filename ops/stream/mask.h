@@ -5,7 +5,7 @@
 
 namespace rill::ops {
 
-/// Overwrite the frames of a stream outside [begin, end) with a value, or a frame.
+/// Overwrite the frames of a stream outside [begin, end) with a number or a frame.
 /// Shapes: x -> x. Types: all plain ones.
 /// Errors: kShape for a missing axis, kDType for a value of another type.
 /// Stream: positions count from the start of the stream; `end` may mention the stream symbol, and
@@ -29,8 +29,8 @@ struct PulseMask final : OpBase<PulseMask> {
   Status save(SaveCtx& ctx) const override;
 };
 
-/// Make a mask of the positions before a stream's first frame and after its last. Null if there are
-/// none. Errors: kDType if the wire's type cannot represent the value.
+/// Make a mask of the positions before a stream's first frame and after its last. Return null if
+/// there are none. Errors: kDType if the wire's type cannot represent the value.
 Result<std::shared_ptr<PulseMask>> mask_around(const Fact& wire, const StreamFact& stream,
                                                bool begin, bool end, const Tensor& value);
 

@@ -9,7 +9,7 @@ using emit_c::StepWriter;
 
 namespace {
 
-/// Broadcast the value of a mask over the elements of a frame, by strides of 0.
+/// Broadcast the value of a mask over the elements of a frame.
 PlacedView spread(const PlacedView& value, const PlacedView& view, int axis) {
   PlacedView out = value;
   for (int i = 0; i < view.rank; ++i) {

@@ -6,7 +6,7 @@ namespace rill::ops {
 
 /// Count the frames of a stream: start + step * n for frame n.
 /// Shapes: no input -> [frames + overlap].
-/// Types: gives i64. Errors: kShape for counts out of range.
+/// Types: none -> i64. Errors: kShape for counts out of range.
 /// Stream: `frames` per pulse, preceded by the numbers of `overlap` earlier frames, even before the
 /// first. Frame n lies at position n + delay.
 /// Source: tract_core_range, for a stream.

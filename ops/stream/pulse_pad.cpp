@@ -11,13 +11,13 @@
 namespace rill::ops {
 namespace {
 
-/// Overwrite the frames before `begin_input`, and after `end_input` once it is known. Each pulse
+/// Overwrite the frames before `begin_input`, and from `end_input` once that is known. Each pulse
 /// begins with `overlap` frames of the previous pulse.
 /// Shapes: x -> x. Types: all plain ones.
 /// Errors: kShape for a missing axis, kDType for a value of another type.
 /// Stream: positions count from the start of the stream, and advance by the frames of a pulse minus
-/// the overlap. Border "replicated" repeats the first frame, which is in the pulse that contains
-/// `begin_input`, and the last.
+/// the overlap. Mode "replicated" repeats the first frame, which is in the same pulse as
+/// `begin_input`, and the last frame.
 /// Source: tract_pulse_pulse_pad.
 struct PulsePad final : OpBase<PulsePad> {
   int64_t axis = 0;
@@ -70,7 +70,7 @@ Status PulsePad::lower(Lowering& lowering) const {
   args.edge = border == "replicated";
   args.value = lowering.constant(*value);
   args.view = to;
-  // The last frame is kept with the strides of the output.
+  // The last frame is saved with the strides of the output.
   int64_t reach = 1;
   for (int i = 0; i < to.rank; ++i) {
     if (i != axis) reach += (to.extent(i) - 1) * to.step(i);

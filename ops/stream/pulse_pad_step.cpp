@@ -6,7 +6,7 @@ namespace rill::ops {
 
 namespace {
 
-/// Return a view of `count` copies of one frame.
+/// Return a view of one frame repeated `count` times.
 View repeated(View frame, int axis, int64_t count) {
   const auto a = static_cast<size_t>(axis);
   frame.shape[a] = count;

@@ -11,7 +11,7 @@ struct PadStreamArgs {
   int64_t begin_input = 0;
   Extent end_input;
   int64_t overlap = 0;
-  bool edge = false;  ///< repeat the frames at the ends, else the value
+  bool edge = false;  ///< repeat the first and last frame; else use `value`
   PlacedView value;
   PlacedView view;
   Ref last_frame;

@@ -4,11 +4,12 @@
 
 namespace rill::ops {
 
-/// Keep frames of a stream that are counted from its end.
-/// Shapes: [.., overlap + p, ..] -> [.., frames, ..] on `axis`: earlier frames come first.
+/// Keep frames near the end of a stream.
+/// Shapes: [.., overlap + p, ..] -> [.., frames, ..] on `axis`; the input begins with `overlap`
+/// earlier frames.
 /// Types: all plain ones. Errors: kShape for a missing axis or counts out of range.
-/// Stream: the first of the kept frames has number `first`, which mentions the stream symbol, and
-/// frame n lies at position n + delay. Zeros until the end is known.
+/// Stream: the kept frames are `first`, `first` + 1, ...; `first` may mention the stream symbol.
+/// Frame n is at position n + delay. Zeros until the end is known.
 /// Source: NNEF 1.0, `slice` of the last frames of a stream.
 struct PulseTail final : OpBase<PulseTail> {
   int64_t axis = 0;

@@ -9,7 +9,7 @@ struct TailArgs {
   int64_t overlap;
   int64_t frames;
   int64_t delay;
-  Extent first;  ///< the first of the kept frames
+  Extent first;  ///< number of the first kept frame
   PlacedView from;
   PlacedView kept;
 };
