@@ -5,9 +5,9 @@ import dataclasses
 
 import suites as table
 
-# A suite runs at least once in this number of runs.
+# The maximum number of consecutive runs without a suite.
 RUNS_BETWEEN = 2
-# A change of more lines than this in a suite's sources is a change in depth.
+# A change of more lines than this in a suite's sources makes it run.
 LINES_IN_DEPTH = 300
 
 

@@ -77,8 +77,8 @@ ROWS = [
 ]
 PLAN_ROWS = [
     ("bytes of the file", "plan_file/limits.h", "kFileBytes ="),
-    ("bytes of a session, including its queues for one pulse at a time", "plan_file/limits.h",
-     "kSessionBytes ="),
+    ("bytes of a session whose queues hold one pulse (the default `max_push`)",
+     "plan_file/limits.h", "kSessionBytes ="),
     ("work of a step of a stream: elements that it touches, plus operations; 8 multiply-adds of a "
      "matmul count as one", "plan_file/limits.h", "kStreamWork ="),
     ("the same of a whole run", "plan_file/limits.h", "kWholeWork ="),
