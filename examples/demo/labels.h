@@ -11,7 +11,7 @@ namespace demo {
 std::string read_labels(const std::string& path, const std::string& name,
                         std::vector<uint8_t>* labels);
 
-/// How decisions at a threshold agree with labels.
+/// Counts of the agreement of decisions with labels.
 struct Agreement {
   int64_t frames = 0;
   int64_t hits = 0;          ///< speech found

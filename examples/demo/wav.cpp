@@ -77,7 +77,7 @@ std::string read_wav(const std::string& path, std::vector<float>* samples) {
       }
       return samples->empty() ? path + ": holds no sound" : "";
     }
-    at = body + size + size % 2;  // chunks begin at even places
+    at = body + size + size % 2;  // chunks begin at even offsets
   }
   return path + ": holds no sound";
 }

@@ -75,7 +75,7 @@ int fail(const std::string& text) {
   return 1;
 }
 
-/// A model that listens, and how long its frames are.
+/// A model that listens, and the duration of its frames.
 struct Ear {
   rill::AudioListener listener;
   double frame_seconds;
@@ -159,7 +159,7 @@ int listen(const Arguments& arguments) {
   auto ear = open_ear(arguments, *opened.device);
   if (!ear) return fail(ear.error().text);
 
-  // Reports of the callback: frames that found no space, and how a step failed.
+  // Set by the callback: frames that did not fit the ring, and the status of a failed step.
   std::atomic<int64_t> lost{0};
   std::atomic<rill_status> failed{RILL_OK};
   const auto emit = [&](size_t output, rill::TensorView<const float> frames) {

@@ -34,10 +34,10 @@ public final class Effect implements AutoCloseable {
   }
 
   /**
-   * Pass what remains in a direct buffer, interleaved frames, and write as many frames to another
-   * one, or the same. Positions stay. Returns false if the worker was late, so that silence replaces
-   * frames; the stream continues. Errors: ARG, SHAPE for a block that contradicts the options; those
-   * of a step.
+   * Pass the remaining bytes of a direct buffer, interleaved frames, and write as many frames to
+   * {@code out}, which may be the same buffer. Positions stay. Return false if the worker was late:
+   * silence then replaces frames, and the stream continues. Errors: ARG, SHAPE for a block that
+   * contradicts the options; those of a step.
    */
   public boolean process(ByteBuffer in, ByteBuffer out) {
     return process(in, null, out);
@@ -83,7 +83,7 @@ public final class Effect implements AutoCloseable {
     }
   }
 
-  /** Step in process in place of work, for rendering faster than sound. */
+  /** Run the steps in process instead of work, for rendering faster than real time. */
   public void offline(boolean on) {
     set(0, on);
   }
@@ -98,7 +98,7 @@ public final class Effect implements AutoCloseable {
     }
   }
 
-  /** Play the input, as late as the output, or the output. The change fades over 5 ms. */
+  /** Play the input, with the latency of the output, or the output. The change fades over 5 ms. */
   public void bypass(boolean on) {
     set(1, on);
   }

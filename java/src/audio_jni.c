@@ -165,7 +165,7 @@ static void load(JNIEnv* env, jclass type, jlong effect, jobject bytes, jint siz
   if (at) good(env, rill_effect_load(effect_of(effect), at, (size_t)size));
 }
 
-/* Where the new frames of one output go, one frame after the other. */
+/* The destination of the new frames of one output, one frame after the other. */
 typedef struct heard {
   size_t output;
   uint32_t axis;

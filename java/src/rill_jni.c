@@ -1,5 +1,5 @@
-/* The calls of rill.Native over rill.h. It exports one symbol, JNI_OnLoad, which registers the
- * functions. */
+/* The calls of rill.Native over rill.h. The library exports one symbol, JNI_OnLoad, which registers
+ * the functions. */
 #include <jni.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +72,7 @@ void rill_jni_throw(JNIEnv* env, rill_status status, const char* text) {
   if (failure) (*env)->Throw(env, (jthrowable)failure);
 }
 
-/* Throws unless the status is good; tells whether it is. */
+/* Throws unless the status is RILL_OK; returns whether it is. */
 static int good(JNIEnv* env, rill_status status) {
   if (status == RILL_OK) return 1;
   throw_failure(env, status);

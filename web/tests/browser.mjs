@@ -1,4 +1,4 @@
-// The page in Chromium: files and a microphone that plays one, refusals, models that are dropped.
+// The page in Chromium: files, a microphone that plays a file, refusals, dropped models.
 //
 //   node browser.mjs FOLDER [SECONDS]   pictures go to FOLDER
 
@@ -82,7 +82,7 @@ async function hearCompiled(page) {
   }, readFileSync(kPlan).toString("base64"), [...sound]);
   assert.match(found.errors[0], /rate/);
   assert.match(found.errors[1], /480 frames/);
-  // A last pulse that no whole quantum fills is not reported.
+  // The last pulse is not reported if the sound ends within a quantum.
   assert.ok(found.frames.length > expected.length - 6, `${found.frames.length} of ${expected.length}`);
   assert.deepEqual(found.frames, [...expected].slice(0, found.frames.length));
   console.log(`compiled model in the audio thread: ${found.frames.length} frames of ${expected.length}`);

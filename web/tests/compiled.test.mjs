@@ -1,4 +1,4 @@
-// Compiled models give the bits of the models that they were compiled from, and errors name the culprit.
+// Compiled models have the bits of the models that they were compiled from, and errors name the cause.
 // RILL names the program that compiles them: build/release/bin/rill unless it is set.
 
 import assert from "node:assert/strict";
@@ -20,7 +20,7 @@ const rill = process.env.RILL ?? fileURLToPath(new URL("../../build/release/bin/
 const work = mkdtempSync(join(tmpdir(), "rill-compiled-"));
 after(() => rmSync(work, { recursive: true }));
 
-/** Compile a file by the program. */
+/** Compile a file with the program. */
 function compiledFile(path, ...flags) {
   const out = join(work, "compiled.rill");
   execFileSync(rill, ["compile", path, ...flags, "--no-audit", "-o", out],
@@ -38,7 +38,7 @@ const wasmVad = vad("--target", "wasm");
 const nnefVad = readFileSync(new URL("vad_speech/model.nnef.tgz", kFolder));
 const sound = Float32Array.from({ length: 4800 }, (_, i) => Math.sin(i * i * 1e-4));
 
-/** Hold outputs to others, bit for bit. */
+/** Assert that outputs have the expected bits. */
 function same(found, expected, what) {
   assert.deepEqual(Object.keys(found), Object.keys(expected), what);
   for (const name of Object.keys(expected)) {
@@ -61,7 +61,7 @@ const refuses = (call, pattern) => assert.throws(call, (error) => {
 const kWithOperators = new Set(["index_update", "llm_kv", "llm_kv_sdpa", "mlp_multi_output",
                                 "slice_update", "upsampled_2d"]);
 
-/** Load a plan, or hold it to be refused; null then. */
+/** Load a plan; assert that a plan with operators is refused, and return null for it. */
 async function loaded(name, bytes) {
   if (!kWithOperators.has(name)) return load(bytes);
   await assert.rejects(load(bytes), (error) =>
@@ -69,7 +69,7 @@ async function loaded(name, bytes) {
   return null;
 }
 
-/** Whether a model can be pulsed with its other symbols left free. */
+/** Return whether a model can be pulsed with its other symbols left free. */
 function pulses(model, { symbol, pulse }) {
   try {
     model.pulse(symbol, pulse).close();
@@ -105,8 +105,8 @@ for (const each of modelsThere()) {
     const plan = await loaded(each.name, compiled(each.name, ...setFlags(symbols), "--pulse",
                                                   `${each.symbol}=${each.pulse}`, "--target", "wasm"));
     if (!plan) return;
-    // The program sets symbols after the pulse, as `pulse` does with free symbols, unless
-    // the model cannot be pulsed so.
+    // The program sets symbols after the pulse, like `pulse` with free symbols, unless the model can
+    // only be pulsed with bound symbols.
     const ones = Object.values(symbols).every((value) => value === 1);
     const alike = ones && pulses(model, each);
     const bound = model.with(alike ? {} : symbols);
@@ -143,7 +143,7 @@ for (const each of modelsThere()) {
         }
         if (moved || at < move) continue;
         moved = true;
-        // Each continues from the state of the other kind, and a copy from its own.
+        // Each stream continues from the state of the other kind, and its clone from its own state.
         const states = streams.map((stream) => stream.save());
         if (alike) states.reverse();
         const next = [begin(bound.pulse(each.symbol, each.pulse)), begin(plan.stream())];

@@ -1,4 +1,4 @@
-// The effect against the sums of its models, and its latency against the sines and silences that it should give.
+// Compares the effect with the sums that its models compute, and its latency with that of sines and silences.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { kFolder, random } from "./models.mjs";
 const kHalf = Math.fround(0.5);
 const kQuarter = Math.fround(0.25);
 
-/** y(t) = x(t) / 2 + x(t + ahead) / 4, along S of these axes. */
+/** A model of y(t) = x(t) / 2 + x(t + ahead) / 4 along axis `axis` of extent S. */
 function sumAhead(ahead, { before = "", after = "", axis = 0, rank = 1 } = {}) {
   const pads = Array.from({ length: rank }, (_, i) => (i === axis ? `(0, ${ahead})` : "(0, 0)")).join(", ");
   const later = ahead === 0 ? "x" : "ahead";
@@ -39,7 +39,7 @@ function noise(count, seed) {
 
 const common = (a, b) => (b === 0 ? a : common(b, a % b));
 
-/** Pass channels through an effect in its blocks, in place as Web Audio may do or not. */
+/** Pass channels through an effect in its blocks. */
 function pass(effect, channels, { change = () => {} } = {}) {
   const { block } = effect;
   const out = channels.map((channel) => new Float32Array(channel.length));
@@ -233,10 +233,10 @@ graph network(x) -> (y)
       const sine = (t) => Math.sin(2 * Math.PI * 300 * t);
       const sound = Float32Array.from({ length: 128 * 100 }, (_, i) => sine(i / device));
       const { out: [found] } = pass(effect, [sound]);
-      // A repeated sample is a sum of 2 neighbours at 32 kHz: half a sample late, and weaker by a cosine.
+      // Repeating each sample at 32 kHz averages 2 neighbours: half a sample late, and weaker by a cosine.
       const late = ratio === 2 ? 0.5 / 32000 : 0;
       const gain = ratio === 2 ? Math.cos((Math.PI * 300) / 32000) : 1;
-      // Its image at 15700 Hz is in the sound of devices of higher rates.
+      // At higher device rates, the image of the sine at 15700 Hz remains.
       const image = ratio === 2 && device > 16000 ? Math.cos((Math.PI * 15700) / 32000) : 0;
       for (let i = effect.latency + 800; i < found.length; ++i) {
         const want = gain * sine((i - effect.latency) / device - late);

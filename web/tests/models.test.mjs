@@ -1,4 +1,4 @@
-// Real archives: whole runs against the answers of PyTorch, streams against whole runs bit for bit.
+// Archives of tests/models: whole runs compared with PyTorch, and streams with whole runs, bit for bit.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { cut, joined, kFolder, modelsThere, random, symbolsOf } from "./models.m
 import { readNpz } from "./npz.mjs";
 import { runningSum } from "./onnx.mjs";
 
-// Streams of attention sum over fewer keys than whole runs do: the hidden ones are missing.
+// Streams of attention sum over fewer keys than whole runs do, because they leave out hidden keys.
 const attends = (name) => /^(conformer_|attention_|transformer_chunks)/.test(name);
 
 function worst(found, expected) {
@@ -44,7 +44,7 @@ for (const each of modelsThere()) {
     const model = await load(each.file("model.nnef.tgz"));
     const bundle = readNpz(each.file("io.npz"));
     const whole = model.run(bundle);
-    // Symbols other than the stream's take what the bundle has.
+    // Symbols other than the stream symbol take their values from the bundle.
     const bound = model.with(symbolsOf(model, bundle, each.symbol));
     const stream = bound.pulse(each.symbol, each.pulse);
     for (const io of stream.inputs) if (io.axis < 0) stream.set(io.name, bundle[io.name].data);

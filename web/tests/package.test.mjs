@@ -13,7 +13,7 @@ const read = (path) => readFileSync(join(kWeb, path), "utf8");
 const info = JSON.parse(read("package.json"));
 const importsOf = (text) => [...text.matchAll(/(?:from\s+|import\()\s*"([^"]+)"/g)].map(([, path]) => path);
 
-/** The files that an entry leads to. */
+/** Return the files that an entry imports, directly or not. */
 function reached(path, all = new Set()) {
   if (all.has(path)) return all;
   all.add(path);
