@@ -171,7 +171,7 @@ rill::Status rewrite(const Options& options, const std::pair<std::string, std::s
   return model->pulse(pulse->first, std::atoll(pulse->second.c_str()));
 }
 
-/// The one-time work and its time.
+/// The time of loading and preparing, and the plan.
 struct Start {
   std::optional<rill::Plan> plan;
   double unpack_us = std::numeric_limits<double>::infinity();

@@ -1,5 +1,5 @@
-// Times silence after speech: ten seconds in which states decay to denormals, which are a hundred
-// times slower on many processors, and an input that consists of denormals.
+// Times steps on silence after speech and on an input of denormals. In ten seconds of silence,
+// states decay to denormals, which many processors compute a hundred times slower.
 
 #include <algorithm>
 #include <chrono>

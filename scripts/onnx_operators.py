@@ -21,7 +21,7 @@ INTRODUCTION = """# ONNX operators and conformance
 
 """
 
-# Reasons for failing tests, by a part of their messages.
+# Reasons for failing tests, by a substring of the message.
 REASONS = [
     ("no npz holds", "types of fewer than 8 bits, floats of 8 bits, sequences and optionals, which the "
                      "npz files of the command line cannot hold"),
