@@ -38,7 +38,7 @@ class Lists(Case):
 
 
 def appended(body, prefix, values, starts_with):
-    """Return nodes that append drawn values to the sequence `prefix`, the name of the grown sequence, and
+    """Return nodes that append drawn values to the sequence `prefix`, the name of the resulting sequence, and
     whether the last appended tensor is read."""
     if pick([True, False, False]):
         body.append(node("SequenceInsert", [prefix, pick(values), "zero"], [f"{prefix}1"]))

@@ -43,7 +43,7 @@ LEFT_LARGE = re.compile("logsoftmax|_sce_|pow_types_int|_expanded")
 
 
 def always_float(model):
-    """Return the inputs that are float32 whatever the other types are, such as the scales of Resize."""
+    """Return the inputs whose only type is float32, such as the scales of Resize."""
     opset = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 1)
     names = set()
     for node in model.graph.node:

@@ -397,7 +397,7 @@ class Round:
         direction = self.random.choice([INPUT, OUTPUT])
         i = self.random.randrange(inputs if direction == INPUT else len(lane.plan.outputs))
         name = "rill_bind_input" if direction == INPUT else "rill_bind_output"
-        # The values of a step remain where the step gave them.
+        # The output of a step stays in the buffer that was bound in that step.
         if direction == OUTPUT and lane.length is not None and not lane.maybe <= {"pushed to the end"}:
             return
         if self.random.random() < .3:
