@@ -10,7 +10,7 @@ FORMS = ("joined", "added", "padded", "written", "counted", "triangles", "square
 
 
 def window(frames, left, right, chunk):
-    """Return a mask, true for visible keys: the query's chunk of `chunk` frames, `left` chunks before and `right` after."""
+    """Return a mask, true for visible keys: the chunk of the query, `left` chunks before and `right` after."""
     at = torch.arange(frames) // chunk
     apart = at[:, None] - at[None, :]
     return (apart <= left) & (apart >= -right)

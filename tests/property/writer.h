@@ -99,8 +99,8 @@ class Writer {
   int64_t up_ = 1;
   int64_t down_ = 1;
   int64_t unit_ = 1;
-  bool attends_ = false;   ///< there is attention, whose sums a stream may round otherwise
-  bool infinite_ = false;  ///< a pool may see nothing but padding, which attention makes NaN of
+  bool attends_ = false;   ///< whether there is attention: streams may round its sums otherwise
+  bool infinite_ = false;  ///< whether a pool may see only padding: attention then gives NaN
 };
 
 }  // namespace rill::test
