@@ -42,7 +42,7 @@ def run_python(path, blocks):
 
 
 @pytest.mark.parametrize("name", ["README.md", "python/README.md", "docs/python.md"])
-def test_pieces_of_python_run(name, place):
+def test_python_blocks_run(name, place):
     blocks = [each for each in blocks_of(ROOT / name) if each[0] == "python"]
     assert blocks
     plain = [each for each in blocks if "torch" not in each[1] and "Both" not in each[1]]
@@ -54,7 +54,7 @@ def test_pieces_of_python_run(name, place):
         assert whole.shape[1] > 0
 
 
-def test_pieces_with_pytorch_run(place):
+def test_blocks_with_pytorch_run(place):
     for module in ("torch", "torch_to_nnef"):
         pytest.importorskip(module, reason=f"{module} is not installed")
     path = ROOT / "docs/python.md"
