@@ -27,8 +27,8 @@ constexpr char kUsage[] =
     "                 FILE.wav ...\n"
     "  --pulse SAMPLES  samples per step, 1600 unless given\n"
     "  --labels NPZ     one array of 0 and 1 per file name, one number per frame\n"
-    "  --out FOLDER     where pictures go, as FILE.svg; it must be there\n"
-    "  --live           take each pulse only when a microphone would have it\n";
+    "  --out FOLDER     the folder for pictures, FILE.svg; it must exist\n"
+    "  --live           take each pulse in real time, like a microphone\n";
 
 struct Options {
   std::string model;

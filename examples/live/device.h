@@ -1,4 +1,4 @@
-// Where sound comes from: a microphone, or a file that stands for one.
+// Sources of sound: a microphone, or a file in place of one.
 #pragma once
 
 #include <cstdint>

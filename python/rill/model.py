@@ -233,8 +233,8 @@ class Model(Described):
                              tuple(WeightLayer(*layer) for layer in layers), audited)
 
     def to_nnef(self) -> bytes:
-        """Return the model as a tar archive of NNEF for ``rill.load``, whatever its original
-        format, with its bound symbols. Errors: FileError if there is no space for a temporary
+        """Return the model as a tar archive of NNEF for ``rill.load``, from any original format,
+        with its bound symbols. Errors: FileError if there is no space for a temporary
         file."""
         import tempfile
 

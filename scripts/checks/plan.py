@@ -13,7 +13,7 @@ LINES_IN_DEPTH = 300
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """The lines that a change adds and removes, by path; None where it is not known."""
+    """The numbers of lines that a change adds and removes, by path; None if the change is unknown."""
     lines: dict | None
 
     @property

@@ -102,7 +102,7 @@ def of_integers(made, name, kept, inputs):
 
 
 def allowed(model, name):
-    """Return whether every operator accepts the type wherever it accepts float32 as one of several types."""
+    """Return whether each operator accepts the type for every tensor that may be float32 or another type."""
     opset = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 1)
     for node in model.graph.node:
         if node.domain not in ("", "ai.onnx") or not onnx.defs.has(node.op_type):

@@ -73,7 +73,7 @@ def pushed(session, inputs, dice):
         for i in streams:
             axis = plan.inputs[i][3]
             pulse = plan.inputs[i][2][axis]
-            # At most a few dozen pieces, whatever the length.
+            # At most a few dozen pieces, for any length.
             least = total[i] // 40
             most = least + int(dice.choice([1, pulse, 3 * pulse + 1, max(1, pulse - 1), 7]))
             want = min(int(dice.integers(least, most + 1)) or most, total[i] - at[i])

@@ -467,7 +467,7 @@ int64_t most_copied(const Plan& plan) {
   return most;
 }
 
-// A ring has the layout that its windows read, whatever the order in which frames arrive.
+// A ring has the layout that its windows read, in whatever layout frames arrive.
 TEST(KeptFrames, AreReadWhereTheyLie) {
   const std::string to_end = ", padding = [(0, 0), (0, 0), (28, 0)], border = 'constant')";
   for (const std::string x : {"x", "tanh(x)"}) {

@@ -100,8 +100,8 @@ export async function unpacked(bytes) {
 
 /** Load a model from the bytes of its file: NNEF in a tar or tgz, ONNX, or the output of
  *  `rill compile`, which gives a `CompiledModel`. `symbols`: values by name; `constants`, for ONNX:
- *  values of inputs that become constants, `{sr: 16000}`; `wasm`: see `compile`; `limits`: the most that a
- *  compiled model may cost, `{maxSessionBytes: 1e8}`. */
+ *  values of inputs that become constants, `{sr: 16000}`; `wasm`: see `compile`; `limits`: bounds on the
+ *  cost of a compiled model, `{maxSessionBytes: 1e8}`. */
 export async function load(bytes, { symbols = {}, constants = {}, wasm = undefined, limits = {} } = {}) {
   const plain = await unpacked(bytes);
   refusePage(plain, "the model", "Look at the address of the model, and check `ok` of the answer to fetch");

@@ -1,4 +1,4 @@
-// The library in WebAssembly: memory, texts and errors. Runs wherever WebAssembly does, also in an
+// The library in WebAssembly: memory, texts and errors. It runs in every WebAssembly host, also in an
 // AudioWorklet, which has neither TextDecoder nor URL nor fetch.
 
 /** Replace the names of limits in a text by those of `limits` of `load`. Limits of archives are fixed here. */

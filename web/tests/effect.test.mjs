@@ -75,7 +75,7 @@ test("at the rate of the model, the output is the whole run, bit for bit, after 
   }
 });
 
-test("at other rates, the reported latency is the latency of sines, and the least", async () => {
+test("at other rates, sines have the reported latency, which is the least", async () => {
   for (const [device, rate] of [[48000, 16000], [44100, 16000], [16000, 48000], [8000, 16000], [44100, 48000],
                                 [48000, 44100], [96000, 16000], [22050, 24000]]) {
     for (const [pulse, ahead] of [[160, 0], [480, 0], [100, 37], [1, 5]]) {
@@ -107,7 +107,7 @@ test("at other rates, the reported latency is the latency of sines, and the leas
   }
 });
 
-test("a model of one channel runs on each channel, and models of several take all", async () => {
+test("a model of one channel runs on each channel, and a model of several takes all", async () => {
   const shapes = [[{}, 2], [{ before: "2, ", axis: 1, rank: 2 }, 2], [{ after: ", 3", axis: 0, rank: 2 }, 3],
                   [{ before: "2, ", after: ", 2", axis: 1, rank: 3 }, 4]];
   for (const [shape, channels] of shapes) {
@@ -167,7 +167,7 @@ graph network(x, r) -> (y)
   }
 });
 
-test("bypass plays the input as late as the output, and fades without a click", async () => {
+test("bypass plays the input with the latency of the output, and fades without a click", async () => {
   const model = await load(sumAhead(20));
   const effect = new Effect(() => model.pulse("S", 160), { deviceRate: 48000, modelRate: 48000, channels: 1, block: 128 });
   const sound = noise(128 * 60, 3);
@@ -198,7 +198,7 @@ test("a reset effect gives the bits of a new one, and no input is silence", asyn
   model.close();
 });
 
-test("effects that cannot be are refused with a reason", async () => {
+test("impossible effects are refused with a reason", async () => {
   const model = await load(sumAhead(0, { before: "2, ", axis: 1, rank: 2 }));
   const make = (options) => () => new Effect(() => model.pulse("S", 100),
                                              { deviceRate: 48000, modelRate: 16000, channels: 2, block: 128, ...options });

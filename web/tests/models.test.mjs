@@ -40,7 +40,7 @@ for (const each of modelsThere()) {
   });
 
   if (!each.symbol || each.bidirectional) continue;
-  test(`${each.name} streams as it runs whole`, async () => {
+  test(`${each.name} streams the frames of its whole run`, async () => {
     const model = await load(each.file("model.nnef.tgz"));
     const bundle = readNpz(each.file("io.npz"));
     const whole = model.run(bundle);
@@ -87,7 +87,7 @@ for (const each of modelsThere()) {
   });
 }
 
-test("kernels are those with SIMD", async () => {
+test("kernels use SIMD", async () => {
   const model = await load(readFileSync(new URL("vad_speech/model.nnef.tgz", kFolder)));
   const stream = model.pulse("S", 480);
   assert.equal(stream.runtime.text(stream.runtime.calls.web_tier()), "sse42");
@@ -140,7 +140,7 @@ test("states and clones continue, and faults are reported", async () => {
   await assert.rejects(load(damaged), RillError);
 });
 
-test("states of an ONNX file go round, by the library that reads ONNX", async () => {
+test("states of an ONNX file are fed back, by the library that reads ONNX", async () => {
   const model = await load(runningSum(), { constants: { gain: 3 } });
   assert.deepEqual(model.inputs.map((io) => io.name), ["x", "state"]);
   const stream = model.feedback({ state_out: "state" }).stream();
