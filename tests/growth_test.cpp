@@ -42,8 +42,8 @@ std::string run(const std::string& archive, bool streams) {
 
 struct Run {
   std::string error;
-  double requests = 0;  ///< to the heap, from loading to the first step
-  double bytes = 0;     ///< of these, freed or not
+  double requests = 0;  ///< heap requests from loading to the first step
+  double bytes = 0;     ///< the bytes of these requests, freed or not
 };
 
 Run run_on_small_stack(Growth growth, const Statement& statement, size_t count) {

@@ -17,7 +17,7 @@ namespace {
 /// A model that reads `i` as indices from `least` to `most` of x [5, 3].
 struct IndexCase {
   const char* name;
-  std::vector<int64_t> shape;  ///< of i
+  std::vector<int64_t> shape;  ///< the shape of i
   const char* statements;
   int64_t least;
   int64_t most;

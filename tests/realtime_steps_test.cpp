@@ -30,7 +30,7 @@ constexpr int64_t kSteps = 100'000;
 struct Ledger {
   int64_t steps = 0;
   int64_t lives = 0;   ///< streams, from the start or a reset to the end of the tail
-  int64_t frames = 0;  ///< that came out
+  int64_t frames = 0;  ///< output frames
   int64_t heap = 0;
   int64_t locks = 0;
   rill_status failed = RILL_OK;

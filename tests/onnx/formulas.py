@@ -125,7 +125,7 @@ def save_nnef(path, text):
 
 
 def run(program, model, given, folder):
-    """Return the results of a whole run, which a stream must have bit for bit."""
+    """Return the results of a whole run, after checking that a stream has the same bits."""
     out = folder / "out.npz"
     for more in (["run", "--save-outputs-npz", out], ["--pulse", "S=7", "run", "--assert-output-bundle", out,
                                                       "--approx", "exact"]):

@@ -25,7 +25,7 @@ except ImportError:
 from drawn import bytes_of, noise, pick
 
 F32 = onnx.TensorProto.FLOAT
-MOST_TERMS = 20_000_000  # of all sums of a case
+MOST_TERMS = 20_000_000  # maximum for all sums of a case
 
 
 def about(most, least=1):
@@ -38,7 +38,7 @@ class Layer:
 
     def __init__(self):
         self.form = pick(["dynamic", "dynamic", "nodes", "pairs"])
-        self.axes = pick([0, 0, 1, 1, 1, 2])  # of a convolution; 0: a matmul
+        self.axes = pick([0, 0, 1, 1, 1, 2])  # spatial axes of a convolution; 0: a matmul
         self.type = np.uint8 if self.form == "dynamic" else pick([np.uint8, np.int8])
         self.filter_type = pick([np.uint8, np.int8]) if self.type is np.uint8 else np.int8
         self.kernel = [pick([1, 2, 3, 5]) for _ in range(self.axes)]

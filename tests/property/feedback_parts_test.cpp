@@ -20,8 +20,8 @@ constexpr int64_t kFrames = 4;
 enum class Form : uint8_t { kSame, kReordered, kFlat, kUnitAxis };
 
 struct Drawn {
-  std::vector<int64_t> extents;  ///< by state, on the axis that joins them
-  std::vector<size_t> order;     ///< of the states in the output
+  std::vector<int64_t> extents;  ///< the extent of each state on the axis that joins them
+  std::vector<size_t> order;     ///< the order of the states in the output
   int64_t axis = 0;
   bool joined_input = false;
   bool joined_output = false;

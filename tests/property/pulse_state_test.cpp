@@ -87,7 +87,7 @@ TEST(States, ThatReadOtherStatesReadThoseBeforeTheIteration) {
   struct Shift {
     const char* body;
     std::vector<float> frames;
-    std::vector<float> last;  ///< of a and b
+    std::vector<float> last;  ///< the last states of a and b
   };
   const Shift shifts[] = {{"a_t = v; b_t = a; o = b;", {0.25F, 0.5F, 1.0F}, {3.0F, 2.0F}},
                           {"a_t = b; b_t = v; o = a;", {0.5F, 0.25F, 1.0F}, {2.0F, 3.0F}}};

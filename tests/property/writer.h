@@ -95,7 +95,7 @@ class Writer {
   std::string text_;
   std::string results_ = "y";
   int count_ = 0;
-  std::vector<std::string> wires_;  ///< of frames, in order
+  std::vector<std::string> wires_;  ///< the names of wires of frames, in order
   int64_t up_ = 1;
   int64_t down_ = 1;
   int64_t unit_ = 1;

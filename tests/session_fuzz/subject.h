@@ -58,7 +58,7 @@ class Subject {
                                           int64_t unit, Tiers tiers, uint64_t seed);
 
   const std::string& name() const { return name_; }
-  const std::string& text() const { return text_; }  ///< of a graph
+  const std::string& text() const { return text_; }  ///< empty for a model
   const std::vector<Pulsed>& plans() const { return plans_; }
   /// Return whether some plans have reference kernels.
   bool has_plain() const { return tiers_ != Tiers::kBest; }

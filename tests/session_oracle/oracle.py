@@ -31,7 +31,7 @@ MAKES_MEMORY = {"rill_session_new", "rill_session_open", "rill_session_clone", "
 
 
 CALLS = 400  # per round
-LONGEST = 300  # of a stream, in S
+LONGEST = 300  # frames of a stream, in S
 BEHIND = 60  # frames of noise before a continued stream, on which it may depend
 
 

@@ -21,10 +21,10 @@ const char* name_of(Growth growth);
 /// An operation on one wire that gives a wire of the same shape. `@` is the input, `#` a number
 /// that differs between statements.
 struct Statement {
-  std::string text;               ///< of an expression
+  std::string text;               ///< an expression
   std::string before = {};        ///< statements before all of them
   std::string fragments = {};     ///< declarations that the expression needs
-  std::string shape = "[1,4,S]";  ///< of the input
+  std::string shape = "[1,4,S]";  ///< the shape of the input
   std::string axis = "1";         ///< along which `kConcat` joins results
 };
 

@@ -21,8 +21,8 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 FRAME, HOP, BANDS, UNITS = 512, 160, 40, 48
-HEADER_BYTES = 128  # of a tensor's file in an archive
-BITS_AT = 44        # in it: the bits of a number
+HEADER_BYTES = 128  # the header of a .dat file
+BITS_AT = 44        # offset in the header: the bits of a number
 
 
 def read_weights(path):
