@@ -1,5 +1,5 @@
-// Times the start of an app until its first step is done, alternately from a model, which is
-// loaded, pulsed and prepared, and from a compiled model, which is opened.
+// Times the start of an app to the end of its first step, alternately from a model (load, pulse,
+// prepare) and from a compiled model (open).
 
 #include <algorithm>
 #include <chrono>

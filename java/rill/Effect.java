@@ -5,9 +5,10 @@ import java.nio.ByteOrder;
 
 /**
  * Passes sound through a model: each call takes some frames and outputs the same number, delayed by
- * {@link #latency} frames of the device, with silence at first. The model has one input, which
- * streams; a model of one channel runs on each channel of the device. {@link #process} allocates
- * nothing unless it fails. One thread at a time uses an effect, except for {@link #work}.
+ * {@link #latency} frames of the device, with silence at first. The model has one streaming input,
+ * or two with {@link AudioOptions#referenceChannels}. A model of one channel runs on each channel of
+ * the device. {@link #process} allocates nothing unless it fails. One thread at a time uses an
+ * effect, except for {@link #work}.
  */
 public final class Effect implements AutoCloseable {
   private static final Handle.Free FREE = new Handle.Free() {
@@ -70,9 +71,9 @@ public final class Effect implements AutoCloseable {
   }
 
   /**
-   * Step the pulses that wait, of an effect with {@link AudioOptions#worker}, and return their
-   * number. Another thread than that of {@link #process} calls it several times per pulse. Other
-   * functions than process, bypass and late wait until no thread calls it.
+   * Step the waiting pulses of an effect with {@link AudioOptions#worker}, and return their number.
+   * Another thread than that of {@link #process} calls it several times per pulse. Functions other
+   * than process, bypass and late wait until this call ends.
    */
   public long work() {
     long effect = handle.enter();
@@ -131,8 +132,8 @@ public final class Effect implements AutoCloseable {
   }
 
   /**
-   * Continue a saved stream of an effect with the same model and options. The bytes may be anything.
-   * Errors: PARSE, and those of a session; the effect is new then.
+   * Continue a saved stream of an effect with the same model and options. The bytes need not be
+   * trusted. Errors: PARSE, and those of a session; the effect is then reset.
    */
   public void load(ByteBuffer bytes) {
     ByteBuffer own = ByteBuffer.allocateDirect(Math.max(1, bytes.remaining()));

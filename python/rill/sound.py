@@ -96,7 +96,7 @@ class Effect:
         self._effect.bypass(on)
 
     def work(self) -> int:
-        """Step the pulses that wait, of an effect with ``worker``, and return their number. A thread calls it several
+        """Step the waiting pulses of an effect with ``worker``, and return their number. A thread calls it several
         times per pulse while another one calls the effect."""
         return self._effect.work()
 

@@ -25,8 +25,8 @@ function limitValues(limits) {
   });
 }
 
-/** Make the error of a call that a compiled model no longer allows. `flags`: options of `rill compile`
- *  that would allow it; `instead`: a call that works. */
+/** Make the error of a call that would change a setting of the compilation. `flags`: options of `rill compile`
+ *  for that setting; `instead`: a call that works. */
 function settled(code, message, flags, instead = "") {
   const again = `ompile the model again: rill compile MODEL ${flags} --target wasm -o PLAN.rill`;
   const hint = instead ? `${instead}, or c${again}` : `C${again}`;

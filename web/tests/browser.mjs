@@ -31,7 +31,7 @@ function samplesOf(path) {
   return Float32Array.from(words, (word) => word / 32768);
 }
 
-/** Return the segments of speech of a whole run, made as the page makes them from a stream. */
+/** Return the segments of speech of a whole run, found like those of a stream in the page. */
 async function expectedSegments(path) {
   const model = await load(readFileSync(join(kRoot, "demo/vad_speech.nnef.tgz")));
   const { speech } = model.run(samplesOf(path));
@@ -44,7 +44,7 @@ async function expectedSegments(path) {
   return all;
 }
 
-/** Let a page hear a file, and compare its segments. */
+/** Open a sound file in a page, and compare its segments. */
 async function hear(page) {
   await (await page.$("#file")).uploadFile(kSound);
   await page.waitForFunction(() => document.getElementById("message").textContent === "The file has ended.",
@@ -117,7 +117,7 @@ try {
   const page = await open(browser, `${address}/demo/`, faults);
   await page.setViewport({ width: 1100, height: 900 });
 
-  // A file gives the segments of the whole run, also in the page that is a single file, without a server.
+  // A file gives the segments of the whole run, also in the bundled page, without a server.
   await hear(page);
   const offline = await open(browser, pathToFileURL(kPage).href, faults);
   await hear(offline);
