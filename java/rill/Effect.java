@@ -72,8 +72,8 @@ public final class Effect implements AutoCloseable {
 
   /**
    * Step the waiting pulses of an effect with {@link AudioOptions#worker}, and return their number.
-   * Another thread than that of {@link #process} calls it several times per pulse. Functions other
-   * than process, bypass and late wait until this call ends.
+   * Another thread than that of {@link #process} calls it several times per pulse. During the call,
+   * other threads may only call process, bypass and late.
    */
   public long work() {
     long effect = handle.enter();

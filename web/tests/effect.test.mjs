@@ -82,7 +82,7 @@ test("at other rates, sines have the reported latency, which is the least", asyn
       const model = await load(sumAhead(ahead));
       const effect = new Effect(() => model.pulse("S", pulse),
                                 { deviceRate: device, modelRate: rate, channels: 1, block: 128 });
-      // All phases of blocks, pulses and rates, which is at most the period of all.
+      // One common period of blocks, pulses and rates, so that all their relative positions occur.
       const [{ intakes: [{ resamplers: [{ up, down }] }] }] = effect.runs;
       const period = down * (pulse / common(up, pulse));
       const phases = 128 * (period / common(period, 128));
@@ -92,7 +92,7 @@ test("at other rates, sines have the reported latency, which is the least", asyn
       const sound = Float32Array.from({ length }, (_, i) => sine(i / device));
       const { out: [found], least } = pass(effect, [sound]);
       assert.equal(least, 0, `${device}, ${rate}, ${pulse}: frames left`);
-      // Past the beginning, where both filters have seen the sine only in part.
+      // Skip the beginning, where the filters have seen only a part of the sine.
       const begin = effect.latency + Math.ceil(70 * Math.max(1, device / rate)) + 200;
       for (let i = begin; i < length; ++i) {
         const t = (i - effect.latency) / device;

@@ -116,9 +116,9 @@ public final class Effect {
         return true
     }
 
-    /// Step the pulses that wait, of an effect with a worker, and return their number. Another thread
-    /// than that of `process` calls it several times per pulse. Other functions than `process`,
-    /// `bypass` and `late` wait until no thread calls it.
+    /// Step the waiting pulses of an effect with a worker, and return their number. Another thread
+    /// than that of `process` calls it several times per pulse. During the call, other threads may
+    /// only call `process`, `bypass` and `late`.
     @discardableResult
     public func work() -> Int64 { rill_effect_work(handle) }
 
@@ -145,8 +145,8 @@ public final class Effect {
         return [UInt8](bytes.prefix(size))
     }
 
-    /// Continue a saved stream of an effect with the same model and options. The bytes may be
-    /// anything; after an error the effect is new.
+    /// Continue a saved stream of an effect with the same model and options. The bytes need not be
+    /// trusted; after an error the effect is reset.
     public func load(_ state: [UInt8]) throws {
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(state.count, 1), alignment: 8)
         defer { bytes.deallocate() }
