@@ -124,7 +124,7 @@ public final class Plan implements AutoCloseable {
     return open(0);
   }
 
-  /** As above; a push accepts `maxPush` frames even if outputs wait to be pulled; 0: one pulse. */
+  /** As above; a push accepts `maxPush` frames if outputs were pulled before it; 0: one pulse. */
   public Session open(long maxPush) {
     long plan = handle.enter();
     try {
