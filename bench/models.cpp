@@ -24,16 +24,11 @@ using Clock = std::chrono::steady_clock;
 constexpr char kUsage[] =
     "usage: rill-bench [--set SYMBOL=VALUE] [--pulse SYMBOL=FRAMES] [--steps N] [--loads N]\n"
     "                  [--cpu TIER] [--threads N] [--together N] MODEL ...\n"
-    "Binds symbols, pulses if asked to, and times steps on noise. Symbols that a model does not "
-    "have\n"
-    "are passed over. Several --pulse give a line each. Times are of one thread, or of N that "
-    "share\n"
-    "large steps; take the least of several runs on a machine that does nothing else. With "
-    "--together,\n"
-    "a step is one of N streams that step together. With --loads,\n"
-    "the least of N for what comes before the steps. 'unpack' is what libarchive alone takes to "
-    "read\n"
-    "the archive, which is part of 'load'; 'pulse' is the binding of symbols too.\n";
+    "Binds symbols, pulses with --pulse, and times steps on noise. A symbol that a model lacks is\n"
+    "ignored. Each --pulse gives a row. --threads: N threads share large steps. --together: N\n"
+    "streams step together. --loads: repeat loading N times, and report the least time. Take the\n"
+    "least of several runs on an idle machine. 'unpack' is the time in which libarchive alone\n"
+    "unpacks the archive, a part of 'load'; 'pulse' includes the binding of symbols.\n";
 
 struct Options {
   std::vector<std::pair<std::string, std::string>> symbols;
@@ -171,7 +166,7 @@ rill::Status rewrite(const Options& options, const std::pair<std::string, std::s
   return model->pulse(pulse->first, std::atoll(pulse->second.c_str()));
 }
 
-/// The one-time work and its time.
+/// The time of loading and preparing, and the plan.
 struct Start {
   std::optional<rill::Plan> plan;
   double unpack_us = std::numeric_limits<double>::infinity();

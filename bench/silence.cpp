@@ -1,5 +1,5 @@
-// Times silence after speech: ten seconds in which states decay to denormals, which are a hundred
-// times slower on many processors, and an input that consists of denormals.
+// Times steps on silence after speech and on an input of denormals. In ten seconds of silence,
+// states decay to denormals, which many processors compute a hundred times slower.
 
 #include <algorithm>
 #include <chrono>
@@ -17,9 +17,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr char kUsage[] =
     "usage: rill-bench-silence [--set SYMBOL=VALUE] [--pulse SYMBOL=FRAMES] [--steps N] MODEL ...\n"
-    "Steps a stream on noise that swells and fades as speech does, on silence, and on denormal\n"
-    "numbers, N steps each: 1000 for ten seconds of pulses of 10 ms. Fails if the median step\n"
-    "on silence or on denormal numbers takes over 1.1 times as long as on speech.\n";
+    "Steps a stream on noise that swells and fades like speech, on silence, and on denormal\n"
+    "numbers, N steps each; by default 1000, ten seconds of pulses of 10 ms. Fails if the median\n"
+    "step on silence or on denormal numbers takes over 1.1 times as long as on speech.\n";
 
 struct Options {
   std::vector<std::pair<std::string, std::string>> symbols;

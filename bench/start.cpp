@@ -1,5 +1,5 @@
-// Times the start of an app until its first step is done, alternately from a model, which is
-// loaded, pulsed and prepared, and from a compiled model, which is opened.
+// Times the start of an app to the end of its first step, alternately from a model (load, pulse,
+// prepare) and from a compiled model (open).
 
 #include <algorithm>
 #include <chrono>
@@ -17,8 +17,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr char kUsage[] =
     "usage: rill-bench-start MODEL FILE SYMBOL=FRAMES [SYMBOL=VALUE ...]\n"
-    "MODEL as it is, FILE as compiled from it; pulsed along the first symbol, the others bound.\n"
-    "Prints the median times of both in milliseconds, and how many times longer the first takes.\n";
+    "FILE is MODEL, compiled with these symbols. Pulses along the first symbol, binds the others.\n"
+    "Prints the median start times of both in milliseconds, and the ratio of MODEL to FILE.\n";
 
 [[noreturn]] void fail() {
   std::fprintf(stderr, "%s\n", rill_last_error());

@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   TRY(rill_model_set_symbol(model, "B", "1"));
   TRY(rill_model_pulse(model, "S", "8"));
   TRY(rill_prepare(model, NULL, &plan));
-  TRY(rill_session_new(plan, &session)); /* all memory is taken here */
+  TRY(rill_session_new(plan, &session)); /* allocates all memory */
   TRY(rill_input_buffer(session, 0, &in));
   TRY(rill_output_buffer(session, 0, &out));
   for (; frames > 0; frames -= 8) {

@@ -12,7 +12,7 @@
 
 enum { FEW = 5 };
 
-/* Room for a few frames of an input or output that streams in floats. */
+/* Make a view of memory for a few frames of an input or output that streams in floats. */
 static int make_view(const rill_plan* plan, rill_dir dir, size_t index, int64_t* shape,
                      rill_view* view) {
   rill_io_info info = {.size = sizeof info};
@@ -29,7 +29,7 @@ static int make_view(const rill_plan* plan, rill_dir dir, size_t index, int64_t*
   return view->data ? 0 : 1;
 }
 
-/* Frames of outputs that came, and a sum over their bits. */
+/* The number of output frames, and a sum over their bits. */
 static int64_t came = 0;
 static uint64_t sum = 14695981039346656037u;
 

@@ -4,8 +4,8 @@
     report.py NAME BUILD ROW TARGET ...
     report.py --table ROWS DOCUMENT
 
-The emulator is that of the build's toolchain. ROW is a file that keeps the line. The table stands
-between two marks of the document; lines of other platforms stay unchanged.
+The emulator is that of the build's toolchain. ROW is the file for the row. The table is between
+two marks of the document; rows of other platforms stay unchanged.
 """
 
 import json
@@ -53,7 +53,7 @@ def emulator(name):
 
 
 def run_tests(build, prefix, targets):
-    """Run the programs. Return the names of those that ran, the number of passed tests, and the failed tests."""
+    """Run the test programs. Return the names of those that ran, the number of passed tests, and the failed tests."""
     environment = dict(os.environ, WINEDEBUG="-all", RILL_PULSES="2")
     ran, passed, failed = [], 0, []
     for target in targets:
@@ -95,7 +95,7 @@ def run_cli(build, prefix):
 
 def of_dylib(path):
     """Return the exports and dependencies of a library of macOS, by LLVM's tools; nothing without them. Zig's
-    linker also exports its parts of the C++ library."""
+    linker also exports symbols of the C++ library."""
     version = next((each for each in ("-19", "-14", "") if shutil.which("llvm-nm" + each)), None)
     if version is None:
         return "", ""

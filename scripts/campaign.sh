@@ -3,8 +3,8 @@
 #   scripts/campaign.sh [--page] [--seed N] HOURS
 # Runs the generators on all cores for HOURS, in chunks of seeds starting at N (default: the time of
 # day). Differing graphs are shrunk and saved in build/campaign/found, with pulse, length, mode and
-# frame in their first line; the exit status is then 1. Prints a table of graphs, compared outputs
-# and findings; --page puts it into docs/reliability.md.
+# frame in the first line of the file; the exit status is then 1. Prints a table of graphs, compared
+# outputs and findings; --page puts it into docs/reliability.md.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
@@ -32,7 +32,7 @@ run_chunk() {
 }
 # The wide generator gets most chunks. A graph of masks takes about 200 times as long as one of
 # short streams, so chunks of 4 mask seeds, 1000 stream seeds and 100 wide seeds take about the same
-# time. Varied graphs take as long as those of short streams.
+# time. Varied graphs take as long as stream graphs.
 turn=0
 while [[ $(date +%s) -lt $end ]]; do
   while [[ $(jobs -rp | wc -l) -ge $(nproc) ]]; do wait -n || true; done

@@ -3,7 +3,7 @@
 # and fail if a function marked RILL_NONBLOCKING may allocate, lock, throw or call an unmarked
 # function.
 #   scripts/check_nonblocking.sh [-j JOBS] [FILE ...]
-# Needs Clang 20 or newer, as $RILL_CLANG, as clang++-N, as clang++ or in the Python package
+# Needs Clang 20 or newer: $RILL_CLANG, clang++-N, clang++, or the one in the Python package
 # ziglang. Without such a Clang, prints the command to install one and exits with 77.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

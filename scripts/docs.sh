@@ -15,7 +15,7 @@ rm -rf build/site
 "$python" -m mkdocs build --quiet --strict
 mkdir -p build/site/reference/c
 doxygen docs/site/Doxyfile
-# Doxygen links to a list of private classes that it leaves out.
+# Doxygen links to a list of private classes, which it does not write.
 for page in build/site/reference/c/html/class*.html; do
   grep -q 'name="nested-classes"' "$page" || sed -i 's@<a href="#nested-classes">Classes</a> &#124;@@' "$page"
 done

@@ -49,7 +49,7 @@ class Picture:
 
 
 def pulse():
-    """12 frames in pulses of 4 through a model whose delay is 2."""
+    """Draw a stream in pulses of 4 through a model whose delay is 2."""
     p = Picture(640, 210, "A stream of 10 frames in pulses of 4, with a delay of 2 frames")
     side, left = 34, 110
     for row, (name, y) in enumerate((("input", 40), ("output", 120))):

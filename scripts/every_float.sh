@@ -4,7 +4,7 @@
 #   scripts/every_float.sh [--page] [FUNCTION ...]
 # FUNCTION: such as exp or tanh; default: all. --page writes the table of docs/reliability.md. Takes
 # two to three minutes per function and core for AVX2 and AVX-512, four times that for the other
-# tiers, whose multiply-adds are calls; RILL_FLOAT_TIERS=avx2,avx512 chooses.
+# tiers, whose fused multiply-adds are function calls. RILL_FLOAT_TIERS=avx2,avx512 selects tiers.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh

@@ -2,7 +2,7 @@
 # Fuzz the readers of untrusted input.
 #   scripts/fuzz.sh [--page] [--seed N] [SECONDS] [TARGET ...]
 # Runs every target, or the named ones, for SECONDS (60), one per core at a time. Inputs that reach
-# new code stay in build/fuzz/corpus; findings, in build/fuzz/findings, make the exit status 1.
+# new code stay in build/fuzz/corpus. Findings go to build/fuzz/findings; the exit status is then 1.
 # Prints a table of executions, covered edges and findings; --page puts it into docs/reliability.md.
 # With a seed, the same build tries the same inputs again. Needs clang.
 set -euo pipefail
@@ -26,9 +26,9 @@ rill_setup
 rill_build asan "${targets[@]/#/fuzz_}"
 
 work=build/fuzz
-# Do not schedule inputs by entropy: with many features, that takes longer than a run.
+# Do not schedule inputs by entropy: with many features, the scheduling takes longer than the runs.
 mkdir -p "$work/findings" "$work/logs"
-# The seeds of a target, or of the one that it is a variant of.
+# The seed corpus of a target, or of the target of which it is a variant.
 corpus_of() {
   local own=tests/fuzz/corpus/$1
   [[ -d $own ]] && echo "$own" || echo "tests/fuzz/corpus/${1%_*}"

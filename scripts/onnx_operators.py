@@ -21,10 +21,10 @@ INTRODUCTION = """# ONNX operators and conformance
 
 """
 
-# Reasons for failing tests, by a part of their messages.
+# Reasons for failing tests, by a substring of the message.
 REASONS = [
-    ("no npz holds", "types of fewer than 8 bits, floats of 8 bits, sequences and optionals, which the "
-                     "npz files of the command line cannot hold"),
+    ("no npz holds", "types of fewer than 8 bits, floats of 8 bits, sequences and optionals, which npz "
+                     "files of the command line cannot hold"),
     ("npy elements of type", "floats of 8 bits"),
     ("float8", "floats of 8 bits"), ("float4", "floats of 4 bits"), ("int4", "integers of 4 bits"),
     ("int2", "integers of 2 bits"),
@@ -36,11 +36,11 @@ REASONS = [
     ("images, such as JPEG", "decoders of images"),
     ("no operator of this name", "operators that rill lacks"),
     ("machine learning", "operators that rill lacks"),
-    ("for BF16", "sums that the reference rounds to bfloat16 on the way, where rill rounds the result"),
-    ("test_dft_inverse", "rounding noise of 1.9e-7 in the expected values, where rill gives 0"),
-    ("test_bernoulli", "random numbers, of a generator that the standard leaves open"),
-    ("test_resize_downsample_scales", "ends that meet, where the standard's reference counts a fraction of "
-                                      "a frame (see [ONNX](onnx.md#differences))"),
+    ("for BF16", "sums that the reference rounds to bfloat16 after each step; rill rounds only the result"),
+    ("test_dft_inverse", "expected values with rounding errors of 1.9e-7; rill gives 0"),
+    ("test_bernoulli", "random numbers; the standard does not specify the generator"),
+    ("test_resize_downsample_scales", "scales with `align_corners`, for which the reference uses a fractional "
+                                      "number of frames (see [ONNX](onnx.md#differences))"),
 ]
 
 
@@ -79,7 +79,7 @@ def main():
     print("```\n" + done.stdout.strip() + "\n```\n")
     print_failures(failures)
     print("## Operators\n")
-    print("A form is read from the listed opset on. The last column counts tests of the operator itself.\n")
+    print("The second column lists the first opset of each supported form. The last column counts tests of the operator itself.\n")
     print("| operator | opsets | tests |\n| --- | --- | --- |")
     for name in sorted(listed):
         passed, total = counts.get(name, (0, 0))

@@ -23,14 +23,14 @@ TESTS = 3  # the column of tests, counted after the name
 NO_ANSWER = {
     "external tract_core_external": "returns the caller's values",
     "variable tract_resource_get": "returns the file's values",
-    "tract_core_scan": "a loop around other operators: models in tests/models hold it to PyTorch",
+    "tract_core_scan": "a loop around other operators: models in tests/models compare it with PyTorch",
     "tract_core_submodel": "the operators of its file have separate answers",
-    "tract_onnx_multinomial tract_onnx_random": "draws numbers: its test holds how they spread",
+    "tract_onnx_multinomial tract_onnx_random": "draws numbers: its test checks their distribution",
     "tract_transformers_dyn_kv_cache tract_transformers_quantized_dyn_kv_cache":
-        "a concat whose input is a cache: its test holds it to the concat",
+        "a concat whose input is a cache: its test compares it with the concat",
     "rill_onnx_atan2 rill_onnx_fmod rill_onnx_remainder":
-        "tests/onnx/formulas.py holds them to the C library and to exact integers, over all magnitudes",
-    "rill_onnx_resize_axis": "its test holds it to exact fractions, over all pairs of sizes to 64",
+        "tests/onnx/formulas.py compares them with the C library and exact integers, over all magnitudes",
+    "rill_onnx_resize_axis": "its test compares it with exact fractions, over all pairs of sizes to 64",
     "tract_transformers_quantized_kv_sdpa": "its test computes attention in doubles",
 }
 PULSED_ONLY = "rill_pulse_"  # parts of pulsed models, which are compared with whole models

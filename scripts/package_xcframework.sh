@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Build rill.xcframework for Xcode and for Package.swift in platform/apple.
 #   scripts/package_xcframework.sh [-j JOBS] OUT.xcframework [SLICE=LIBRARY[,LIBRARY ...] ...]
-# Libraries of one slice become one.
+# Several libraries of one slice are merged into one.
 # Without libraries, builds them, with rill/audio.h inside: on a Mac with Xcode for macOS and iOS;
 # elsewhere with Zig for macOS, from the package ziglang of RILL_PYTHON or python3.
 set -euo pipefail
@@ -35,7 +35,7 @@ elif [[ ${#slices[@]} -eq 0 ]]; then
     build "macos-$machine" --preset "macos-$machine"
   done
 fi
-# join OUT LIBRARY ...: one static library of the objects of several.
+# join OUT LIBRARY ...: make one static library from the objects of several.
 join() {
   if [[ $(uname) == Darwin ]]; then
     libtool -static -o "$@"

@@ -13,7 +13,7 @@ command -v dpkg-deb >/dev/null || { echo "packages.sh: skipped, no Debian" >&2; 
 rill_packages+=(dpkg-dev file)
 rill_setup
 
-# In /usr, where libraries have the folder of their machine.
+# In /usr, libraries are in the folder of their architecture.
 rill_configure_options=(-DCMAKE_INSTALL_PREFIX=/usr -UCMAKE_INSTALL_LIBDIR)
 rill_build release rill_shared rill_static rill_run_shared rill_run_static rill_audio rill_program \
   rill_tract_program

@@ -5,11 +5,11 @@
 #   scripts/platforms.sh --zlib NAME
 #   scripts/platforms.sh --zlib-sources FOLDER
 # NAME is a preset of platform/presets.json, or wasm; default: all. --least: only kernels, models and the
-# command line, without properties and streams. --zlib: only build zlib for that preset, because packages have
-# it for this machine only. --zlib-sources: only put its sources into FOLDER. A target without its compiler or
-# emulator is skipped by name. A target that cannot run here is built and linked. RILL_PYTHON names a Python
-# with the package ziglang. Prints a line for each target, and keeps it in build/platforms; the table keeps
-# the lines of other targets.
+# command line, without properties and streams. --zlib: only build zlib for that preset, because this machine's
+# packages have it for this machine only. --zlib-sources: only put the sources of zlib into FOLDER. A target
+# without its compiler or emulator is skipped by name. A target that cannot run here is only built and linked.
+# RILL_PYTHON names a Python with the package ziglang. Prints a row for each target, and stores it in
+# build/platforms; the table keeps the rows of other targets.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -64,7 +64,7 @@ zlib_sources() {
     tar xJ --strip-components=2 --wildcards 'binutils-*/zlib/*.[ch]')
 }
 
-# zlib_for NAME: zlib in the folder where that preset looks.
+# zlib_for NAME: build zlib in the folder in which that preset looks for it.
 zlib_for() {
   local target folder source=build/zig/zlib part
   target=$(python3 - "$1" <<'P'
@@ -86,14 +86,14 @@ P
   cp "$source/zlib.h" "$source/zconf.h" "$folder/include/"
 }
 
-# one NAME: build, run, and write its line.
+# one NAME: build and run a preset, and write its row.
 one() {
   local name=$1 build=build/$1 log=build/$1/platform.log
   local targets=(rill_shared rill_run_static rill_program models_test "${kernel_tests[@]}")
   ((least)) || targets+=(streams_test operators_test rill_archive_zlib_test)
-  # Debian's emscripten finds its modules of node where Debian's node looks for them.
+  # Debian's emscripten has its node modules in the folder that Debian's node searches.
   [[ $name != wasm ]] || export NODE_PATH=/usr/share/nodejs
-  # Modules of the web have no programs, archives or files; their models run in scripts/web.sh.
+  # WebAssembly builds have no programs, archives or files; scripts/web.sh runs models in them.
   [[ $name != wasm ]] || targets=(rill_web_onnx "${kernel_tests[@]}" operators_test)
   mkdir -p "$build"
   case $name in musl-* | macos-*) zlib_for "$name" || { skip "$name" "no sources of zlib"; return; } ;; esac

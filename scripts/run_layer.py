@@ -44,7 +44,7 @@ def steps():
 
 
 def sources(tiers):
-    """Yield pairs of a source and its own flags."""
+    """Yield pairs of a source and its additional flags."""
     fast = {f"ops/{each}" for each in listed("ops/CMakeLists.txt", "RILL_FAST_STEPS")}
     out = [(f"core/{each}", []) for each in listed("core/CMakeLists.txt", "RILL_RUN")]
     out += [(each, ["-O2"] if each in fast else []) for each in steps()]

@@ -24,18 +24,18 @@ import tempfile
 import run_layer
 
 KIB = 1024
-# Page size of phones. The segment that becomes read-only (RELRO) would have to end at such a page,
-# which could add up to 16 KiB to the file.
+# Page size of phones. Without norelro, the segment that becomes read-only (RELRO) would have to end at
+# such a page, which could add up to 16 KiB to the file.
 PAGES = ["-Wl,-z,max-page-size=16384", "-Wl,-z,norelro"]
 BUILDS = [
-    # name, compiler, flags of the linker, tiers, options of CMake, what runs its programs,
-    # bounds of the layer: with the steps of kws_gru, with all; of the library: the same
+    # name, compiler, linker flags, tiers, CMake options, emulator, bounds in KiB of the layer (with the
+    # steps of kws_gru, with all steps), and of the library (the same)
     ("x86-64 (AVX2 and scalar)", "g++", [], ["avx2"], [], [], (104, 430), (152, 508)),
     ("aarch64", "aarch64-linux-gnu-g++", PAGES, ["neon"],
      [f"-DCMAKE_TOOLCHAIN_FILE={run_layer.ROOT}/cmake/aarch64.cmake"],
      ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"], (98, 402), (149, 477)),
 ]
-# Models without sums over lanes, whose bits are the same on every tier with fused multiply-adds,
+# Models without sums over SIMD lanes, which have the same bits on every tier with fused multiply-adds,
 # and their pulses.
 STREAMS = [("conv_tasnet", 8), ("ds_cnn", 8), ("linear_attention", 8), ("projected_lstm", 8),
            ("resample", 480), ("tcn_dilated", 8), ("unet_denoiser", 8), ("vad_speech", 480)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Stream every model that streams for a long time, and check memory and frames.
+# Run long streams of every model that streams, and check memory and frames.
 #   scripts/soak.sh [PULSES] [MODEL ...]
 # PULSES: default 1000000. MODEL: folders of tests/models; default: all that stream.
 set -euo pipefail

@@ -47,8 +47,8 @@ for preset in "${presets[@]}"; do
     chosen=(-R '^(threads|parts|core_workers|session_fuzz)_test$')
   fi
   if [[ $preset == asan ]]; then
-    # Skip lints and other programs, which find the same as in the release build. Options replace
-    # this choice: with several -LE, CTest excludes only tests that match all of them.
+    # Skip lints and tests of other programs, whose results are those of the release build. CTEST-OPTIONs
+    # replace this choice: with several -LE, CTest excludes only tests that match all of them.
     [[ $# -gt 0 ]] || chosen=(-LE '^(lint|peers|onnx)$')
     # Long allocation histories take a fifth of the time.
     export ASAN_OPTIONS=${ASAN_OPTIONS:-malloc_context_size=5:quarantine_size_mb=64}

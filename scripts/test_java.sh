@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Build the binding for Java and the archive for Android, and test both on this machine's JVM.
+# Build the Java binding and the Android archive, and test both on this machine's JVM.
 #   scripts/test_java.sh [-j JOBS]
 # Exits with 77 if no JDK is available.
 set -euo pipefail

@@ -498,16 +498,16 @@ def main():
     total = sum(counts.values())
     print("# PyTorch modules\n")
     print("`scripts/torch_modules.py` writes this page: the outcome of `rill.torch.export` for "
-          f"{total} kinds of modules.\nEach export that a report finds right is compared to PyTorch once "
-          "more, whole and streamed, at sizes and magnitudes\nthat the report did not try.\n")
+          f"{total} kinds of modules.\nThe script compares each export that is right by its report with PyTorch "
+          "again, whole and streamed, at sizes and\nmagnitudes that the report did not try.\n")
     print("| Outcome | Kinds | Meaning |\n|---|---|---|")
     meanings = {
         "streams": "the report is `ok`: right at all sizes, and it streams",
-        "whole": "right at all sizes; a stream is refused, with the reason",
+        "whole": "right at all sizes; it cannot stream, and the report has the reason",
         "not proven": "right, but compared at only one size of an axis: the report is not `ok`",
-        "reported wrong": "each exporter keeps something of the example: the report says so, and "
-                          "gives no model",
-        "refused": "no exporter takes it, or it cannot be exported"}
+        "reported wrong": "each exporter bakes values of the example: the report finds this, and has "
+                          "no model",
+        "refused": "every exporter fails, or rill refuses the module"}
     for what, meaning in meanings.items():
         if what in counts:
             print(f"| {what} | {counts[what]} | {meaning} |")

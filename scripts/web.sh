@@ -66,7 +66,7 @@ brotli_bytes() {
   node -e 'const { readFileSync } = require("fs"), { brotliCompressSync } = require("zlib");
     console.log(brotliCompressSync(readFileSync(process.argv[1])).length);' "$1"
 }
-# at_most WHAT BYTES FILE ...: report if a page fetches more than BYTES for the files.
+# at_most WHAT BYTES FILE ...: add a row to the table; report gzipped files of more than BYTES.
 too_large=0
 at_most() {
   local what=$1 most=$2 packed=0 brotli=0 all=0 each

@@ -2,7 +2,7 @@
 # Build the wheel that runs on every x86-64 Linux with glibc 2.28 or newer, and test it.
 #   scripts/wheels.sh [-j JOBS] [OUT]
 # The wheel goes to OUT (default: build/wheels), with the tag that auditwheel determines, for the
-# version of python3. Zig compiles it, because its package has the symbols of that glibc. Exits with
+# version of python3. Zig compiles it, because its package can link for that glibc. Exits with
 # 77 if Python packages are not available.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

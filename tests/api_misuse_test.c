@@ -196,7 +196,7 @@ static void views(rill_session* session) {
   strides[1] = 41;
   REFUSED(ARG, "row-major", rill_bind_input(session, 0, &view));
   strides[1] = 40;
-  strides[0] = -7; /* of an axis of one element: of no meaning */
+  strides[0] = -7; /* the stride of an axis of one element is ignored */
   FINE(rill_bind_input(session, 0, &view));
   FINE(rill_bind_input(session, 0, NULL));
   FINE(rill_input_buffer(session, 0, &got));

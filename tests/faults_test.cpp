@@ -1,4 +1,4 @@
-// Cut or altered archives and failing disks give an error each time, and leave no partial result.
+// Truncated or altered archives and failing disks give an error, and leave no partial result.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ rill_status load(const std::vector<char>& bytes, size_t count) {
   return status;
 }
 
-/// Return all offsets of a small file; of a large one both ends and a sample in between.
+/// Return all offsets in a small file, or both ends of a large one and a sample in between.
 std::vector<size_t> places(size_t size) {
   std::vector<size_t> out;
   const size_t edge = size < 6000 ? size : 40;

@@ -1,6 +1,6 @@
-// Graphs of the maximal size load, pulse and prepare on the smallest stack. The work grows linearly
-// with the graph for any operators and wiring. It is counted in heap allocations and bytes, which
-// are equal in every run.
+// Graphs of the maximum size load, pulse and prepare on the smallest stack. The work grows linearly
+// with the graph for any operators and wiring. The test counts heap allocations and their bytes,
+// which are the same in every run.
 
 #include <gtest/gtest.h>
 
@@ -42,8 +42,8 @@ std::string run(const std::string& archive, bool streams) {
 
 struct Run {
   std::string error;
-  double requests = 0;  ///< to the heap, from loading to the first step
-  double bytes = 0;     ///< of these, freed or not
+  double requests = 0;  ///< heap requests from loading to the first step
+  double bytes = 0;     ///< the bytes of these requests, freed or not
 };
 
 Run run_on_small_stack(Growth growth, const Statement& statement, size_t count) {
@@ -60,9 +60,9 @@ Run run_on_small_stack(Growth growth, const Statement& statement, size_t count) 
   return out;
 }
 
-/// Expect linear growth of work. A graph of 4 times the size may take 4 times the work, a logarithm
-/// more, and walks back through up to 1024 nodes, for which most statements of the smaller graph
-/// have too few predecessors. Quadratic work would grow 16-fold.
+/// Expect linear growth of work. A graph of 4 times the size may take 9 times the work: 4 times, a
+/// logarithmic factor, and walks back through up to 1024 nodes, which are shorter in the smaller
+/// graph. Quadratic work would grow 16-fold.
 void expect_linear(Growth growth, const Statement& statement, size_t count) {
   constexpr double kMost = 9;
   const Run one = run_on_small_stack(growth, statement, count);

@@ -1,4 +1,4 @@
-# Apps whose compilers warn more than most can include the public headers without a warning, even twice.
+# Apps with most compiler warnings on can include the public headers without a warning, even twice.
 
 file(GLOB headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/api/include"
      "${PROJECT_SOURCE_DIR}/api/include/rill/*.h*")

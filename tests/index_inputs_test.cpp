@@ -1,5 +1,5 @@
-// Inputs of a model that hold indices: those of an axis run, others are refused before anything
-// runs, as in PyTorch and ONNX Runtime.
+// Inputs of a model that hold indices: an index within its axis is accepted, and an index out of
+// range is refused before anything runs, as in PyTorch and ONNX Runtime.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 /// A model that reads `i` as indices from `least` to `most` of x [5, 3].
 struct IndexCase {
   const char* name;
-  std::vector<int64_t> shape;  ///< of i
+  std::vector<int64_t> shape;  ///< the shape of i
   const char* statements;
   int64_t least;
   int64_t most;
@@ -143,7 +143,7 @@ TEST_P(IndexInputs, HoldIndicesOfTheirAxis) {
   }
 }
 
-// The other branch of a condition is not run where PyTorch and ONNX Runtime execute the model.
+// PyTorch and ONNX Runtime run only the selected branch, so any index is valid in the other one.
 TEST(IndexInputsOfBranches, MayHoldAnything) {
   const char* const statements =
       "c = gt(max_reduce(x, axes = [0, 1]), 0.0);\n"
@@ -197,7 +197,7 @@ struct Stream {
   }
 };
 
-// The model cuts the first two frames, so no table is read at their indices.
+// The model cuts off the first two frames, so it never looks up their indices.
 TEST(IndexInputsOfStreams, MayHoldAnythingInFramesThatAreCut) {
   std::string text = kStream;
   text.replace(text.find("(x, i, axis"), 6, "(x, slice(i, axes = [0], begin = [2], end = [0]),");
@@ -218,7 +218,7 @@ TEST(IndexInputsOfStreams, AreCheckedInEachStep) {
   i[3] = 4;
   EXPECT_EQ(rill_step(stream.opened.session.get()), RILL_E_ARG);
   *stream.buffer(2) = -5;
-  // The frames past the end do not count.
+  // Values past the end of the stream are not checked.
   i[3] = 5;
   EXPECT_EQ(rill_step_partial(stream.opened.session.get(), 3), RILL_OK) << rill_last_error();
 }

@@ -1,4 +1,4 @@
-// Errors escape the characters that a terminal obeys in names from files.
+// Errors escape control characters in names from files.
 
 #include <gtest/gtest.h>
 

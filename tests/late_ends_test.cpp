@@ -246,7 +246,7 @@ rill_status Stream::push(const Frames& in) {
   return status;
 }
 
-/// Continue from the saved state in a new session, and finish it at once.
+/// Continue from the saved state in a new session, and finish that session at once.
 rill_status Stream::finish_loaded() {
   size_t size = 0;
   size_t used = 0;
@@ -308,7 +308,7 @@ struct Tally {
   int64_t late = 0;  ///< ends that were announced a step later, and accepted
 };
 
-/// Try one stream of one length. `must`: an end that comes with the last frames must be accepted.
+/// Try one stream of one length. `must`: an end announced with the last frames must be accepted.
 void try_end(const std::string& text, int64_t pulse, const Frames& in, const Frames& want, End end,
              bool must, Tally* tally) {
   SCOPED_TRACE("end " + std::to_string(static_cast<int>(end)));

@@ -1,5 +1,5 @@
-// If the system has no memory, the call that needs it returns an error. It leaves no partial result
-// and no leak, and succeeds once there is memory again.
+// If the system has no memory left, a call that allocates returns an error. It leaves no partial
+// result and no leak, and succeeds once there is memory again.
 
 #include <gtest/gtest.h>
 #if defined(__GLIBC__)
@@ -47,7 +47,7 @@ rill_status start(const ModelFolder& folder) {
   return status;
 }
 
-/// Visit each of the first requests, then a falling share of the later ones.
+/// Return the next request to refuse: each of the first ones, then a falling share of the others.
 int64_t next(int64_t n) { return n + 1 + (n < 200 ? 0 : n / 16); }
 
 /// Make a call repeatedly, each time with another refused request, until every request has been
@@ -66,7 +66,7 @@ void refuse_each(const std::function<rill_status()>& call, bool all, Tally* tall
     fail_heap_after(-1);
     tally->add(status);
     ASSERT_EQ(heap_blocks(), blocks) << "request " << n << ": " << rill_last_error();
-    if (status == RILL_OK) continue;  // a smaller block was enough
+    if (status == RILL_OK) continue;  // a smaller block sufficed
     ASSERT_EQ(status, RILL_E_NOMEM) << "request " << n << ": " << rill_last_error();
     ++refusals;
   }
@@ -147,7 +147,7 @@ TEST_P(Memory, PlansOfTwoPulsesHoldWeightsOnce) {
   rill_memory_info info = {};
   info.size = sizeof(info);
   ASSERT_EQ(rill_plan_memory(plans[0].get(), &info), RILL_OK) << rill_last_error();
-  // Steps and names have no part in it; large weights are not on the heap.
+  // `weight_bytes` excludes steps and names; large weights are not on the heap.
   const bool is_most = info.weight_bytes > taken[0] / 2 && taken[0] > 1 << 18;
   if (!is_most) GTEST_SKIP() << "few weights on the heap";
   EXPECT_LT(taken[1], taken[0] - info.weight_bytes / 2);

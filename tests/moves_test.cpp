@@ -25,8 +25,8 @@ constexpr int kJourneys = 4;
 constexpr double kAttentionTolerance = 1e-4;
 
 /// Models with states that cannot move between some pulses. In chunked attention, a pulse that does
-/// not fill a chunk adds delay. Where the first frame is repeated, states move only at whole pulses
-/// until that frame has arrived.
+/// not fill a chunk adds delay. In a model that repeats the first frame, states move only at whole
+/// pulses until that frame has arrived.
 const std::set<std::string> kStay = {"attention_clamped", "conformer_distances",
                                      "ends_joined",       "first_frames_joined",
                                      "low_frame_rate",    "transformer_chunks"};

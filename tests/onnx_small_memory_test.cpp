@@ -1,5 +1,5 @@
-// ONNX files on small stacks and without memory: long chains and nested graphs load and run on
-// threads of 64 KiB, with each memory request refused in turn.
+// ONNX files with little stack and memory: long chains and nested graphs load and run on 64 KiB of
+// stack, also with each memory request refused in turn.
 
 #include <gtest/gtest.h>
 

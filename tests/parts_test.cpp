@@ -286,7 +286,7 @@ TEST(Parts, LargeStepsTakeNoMorePartsThanThereAreThreadsOrIsWork) {
   counting.context = &seen;
   counting.run = [](void* context, Task task, void* argument, uint32_t parts) {
     *static_cast<uint32_t*>(context) = parts;
-    // A part index past the last one must have no effect.
+    // A call with a part index past the last part must have no effect.
     for (uint32_t part = 0; part <= parts; ++part) task(argument, part);
   };
   const int64_t alone = session->memory_bytes();

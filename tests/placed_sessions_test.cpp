@@ -21,7 +21,7 @@ struct FreeMemory {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-/// A plan that streams, with a batch of 1.
+/// Return a plan of the model that streams, with a batch of 1.
 PlanPtr plan_of(const ModelFolder& folder) {
   rill_model* model = nullptr;
   EXPECT_EQ(rill_load(folder.archive.c_str(), nullptr, &model), RILL_OK) << rill_last_error();

@@ -49,8 +49,8 @@ struct Watch {
   int64_t count = 0;
   Seen last{};
   Seen before{};
-  bool sinks = false;    ///< a fraction was smaller than the one before, of the same stage
-  bool outside = false;  ///< of 0 to 1
+  bool sinks = false;    ///< whether a fraction was smaller than the previous one of a stage
+  bool outside = false;  ///< whether a fraction was outside of 0 to 1
 };
 
 ModelPtr loaded() {

@@ -1,4 +1,4 @@
-// The C++ snippets of README.md and docs/sessions.md inside functions of an app lose no frame.
+// The C++ snippets of README.md and docs/sessions.md, inside functions of an app, lose no frame.
 
 #include <gtest/gtest.h>
 

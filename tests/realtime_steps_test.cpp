@@ -1,5 +1,4 @@
-// Thousands of steps of every streaming model, in every mode, call neither the heap nor locks nor
-// the system.
+// Thousands of steps of every streaming model, in every mode, use no heap, lock or system call.
 
 #include <gtest/gtest.h>
 
@@ -30,8 +29,8 @@ constexpr int64_t kSteps = 100'000;
 /// Results of a run, in shared memory that outlives the process.
 struct Ledger {
   int64_t steps = 0;
-  int64_t lives = 0;   ///< from the start of a stream, or a reset, to the end of its tail
-  int64_t frames = 0;  ///< that came out
+  int64_t lives = 0;   ///< streams, from the start or a reset to the end of the tail
+  int64_t frames = 0;  ///< output frames
   int64_t heap = 0;
   int64_t locks = 0;
   rill_status failed = RILL_OK;

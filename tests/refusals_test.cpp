@@ -26,7 +26,7 @@ namespace {
 struct Row {
   const char* function;
   const char* how;       ///< a remark on this call, or ""
-  rill_status expected;  ///< if no memory is refused
+  rill_status expected;  ///< the status if no memory is refused
   std::function<rill_status(World&)> call;
 };
 
@@ -555,7 +555,7 @@ class Refusals : public ::testing::TestWithParam<Row> {
   }
 };
 
-/// Visit each of the first requests, then a falling share of the later ones.
+/// Return the next request to refuse: each of the first ones, then a falling share of the others.
 int64_t next(int64_t n) { return n + 1 + (n < 100 ? 0 : n / 8); }
 
 TEST_P(Refusals, EachRequestMayBeRefused) {

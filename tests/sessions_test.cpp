@@ -198,7 +198,7 @@ TEST_P(Sessions, ContinueFromASavedStateAtAnotherPulse) {
   rill_status loaded = rill_state_load(other.session.get(), state.data(), used);
   int64_t pushed = middle;
   if (loaded == RILL_E_STATE) {
-    // Repeated frames at the beginning are stored by whole pulses.
+    // Repeated first frames move only at whole pulses.
     EXPECT_NE(std::string(rill_last_error()).find("only at multiples of"), std::string::npos);
     pushed = (middle / (3 * model.pulse) + 1) * 3 * model.pulse;
     ASSERT_LE(pushed, frames_);
@@ -290,7 +290,7 @@ struct Lane {
   Array input;
   Arrays want;
   Array got;
-  int64_t begin = 0;  ///< the first common step that it takes part in
+  int64_t begin = 0;  ///< the first common step of this lane
   int64_t tick = 0;
   bool ended = false;
   bool done = false;

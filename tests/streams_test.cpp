@@ -300,7 +300,7 @@ TEST(ChosenPulse, IsWithinItsBounds) {
 }
 
 TEST(ChosenPulse, MayBeLongerThanOnesWithMoreLatency) {
-  // Layers over chunks of 16 frames wait for a whole chunk at every pulse that ends within one.
+  // Layers over chunks of 16 frames wait for a whole chunk at every pulse that ends within a chunk.
   rill_model* raw = nullptr;
   const char* archive = RILL_SOURCE_DIR "/tests/models/conformer_chunks/model.nnef.tgz";
   ASSERT_EQ(rill_load(archive, nullptr, &raw), RILL_OK) << rill_last_error();

@@ -1,5 +1,5 @@
-// rill in its process: float modes, signals, forks, and a library that is loaded and unloaded at
-// run time.
+// rill and the surrounding process: float modes, signals, forks, and a library that is loaded and
+// unloaded at run time.
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

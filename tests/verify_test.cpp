@@ -218,7 +218,7 @@ INSTANTIATE_TEST_SUITE_P(Models, Inspect,
 
 /// The C++ interface reports the same as the C interface.
 TEST(Audit, AWindowThatNoStreamFillsHasAStatus) {
-  // No audit makes streams of more than 2^21 frames, whatever its time.
+  // No audit makes streams of more than 2^21 frames, with any amount of time.
   constexpr char kText[] =
       "version 1.0;\n\nextension tract_registry tract_core;\nextension tract_symbol S;\n\n"
       "graph network(x) -> (y)\n{\n  x = external<scalar>(shape = [1, 1, S]);\n"
@@ -244,7 +244,7 @@ TEST(Audit, AWindowThatNoStreamFillsHasAStatus) {
   EXPECT_EQ(std::string(rill_status_name(RILL_E_NOT_REACHED)), "not reached");
 }
 
-/// A model that reads the whole stream: x less an extreme of all its frames, and that extreme.
+/// A model that reads the whole stream: x minus the maximum or minimum of all frames, and that one.
 std::string extreme_text(const std::string& extreme) {
   return "version 1.0;\n\nextension tract_registry tract_core;\nextension tract_symbol S;\n\n"
          "graph network(x) -> (y, peak)\n{\n  x = external<scalar>(shape = [1, S]);\n  most = " +

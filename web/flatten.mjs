@@ -1,8 +1,8 @@
-// A module and its imports as one text, for places that load a single file, such as the audio thread.
+// A module and its imports as one text, for environments that load a single file, such as the audio thread.
 
 import { readFileSync } from "node:fs";
 
-/** Append a module of this package to the modules that it imports. All their top-level names differ. */
+/** Return the text of a module of this package after those of its imports. All their top-level names differ. */
 export function flattened(url, done = new Set()) {
   if (done.has(url.href)) return "";
   done.add(url.href);

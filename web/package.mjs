@@ -1,4 +1,4 @@
-// Put the package together in web/dist: sources, a processor.js without imports, modules and licences.
+// Assemble the package in web/dist: sources, a processor.js without imports, modules and licences.
 //   node web/package.mjs [RILL.wasm RILL_ONNX.wasm RILL_RUN.wasm]
 // Without modules, those of an earlier build in web/dist stay; `npm pack` runs this, and fails if there are none.
 

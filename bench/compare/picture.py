@@ -1,4 +1,4 @@
-"""Draws the table of run.py: a bar per program and row, time relative to rill's, logarithmic."""
+"""Draws the table of run.py: a bar per program and row, with the time relative to rill's on a logarithmic scale."""
 
 import math
 

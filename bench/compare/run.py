@@ -7,7 +7,7 @@ usage: run.py --rill BUILD/bin/rill --models FOLDER [--twins FOLDER] [--rounds N
 FOLDER has a folder per model with model.nnef.tgz and io.npz, or NAME.onnx and NAME.npz: an ONNX file with its
 inputs, which all three read directly. Twins are ONNX models with the same weights: FOLDER/MODEL/step.onnx
 takes one pulse and its states, batch.onnx a whole input. The script finds tract on the path or installs it
-with cargo; ONNX Runtime is a Python package. Missing programs are named and left out. The programs take turns
+with cargo; ONNX Runtime is a Python package. Missing programs are named and left out. The programs run alternately
 for several rounds. The table has the minimum over the rounds, since other work on the machine only ever adds
 time. Writes compare.md, compare.json and compare.svg into --out; --page puts the table into a page, between
 the lines <!-- compare --> and <!-- end -->.
@@ -35,7 +35,7 @@ TRACT = ("cargo install tract-cli --version 0.23.9 --locked --no-default-feature
          "--features onnx,pulse,pulse-opl,transformers,extra")
 TRACT_FLAGS = ["--nnef-tract-core", "--nnef-tract-pulse", "--nnef-tract-extra",
                "--nnef-tract-transformers"]
-# model, pulse, frames of the pulse that step.onnx is for, goal: speed relative to the faster peer
+# model, pulse, the pulse for which step.onnx was exported, goal: speed relative to the faster peer
 PULSES = [
     ("kws_gru", 8, True, 3), ("kws_gru", 2, False, 3), ("crnn_lstm", 8, True, 3),
     ("crnn_lstm", 2, False, 3), ("custom_deepspeech_causal", 8, True, 3),

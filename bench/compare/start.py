@@ -5,9 +5,9 @@ usage: start.py --rill BUILD/bin --models FOLDER --twins FOLDER [--rounds N] [--
 
 librill_run opens a compiled model, ONNX Runtime creates a session of that model's twin (see run.py), and
 tract reads the model itself. Each start is a new process on one core, alternating, with the files in the page
-cache. Programs of rill and ONNX Runtime start several more times in their process. For tract the time is that
-of the process, minus that of one that does nothing. Prints the medians of the first start, the minimum of
-all, and the ratios to rill; --page puts the table into a page.
+cache. rill and ONNX Runtime start several more times in the same process. For tract the time is that of the
+process, minus that of a process that does nothing. Prints the median of the first starts, the minimum of all
+starts, and the ratios to rill; --page puts the table into a page.
 """
 
 import argparse

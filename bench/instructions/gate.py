@@ -39,7 +39,7 @@ PLUGINS = [
     ("wavenet8x10", 64),
 ]
 TOGETHER = 16
-# Streams that step together, with the weights read once.
+# Streams that step together, and read the weights once.
 STEPPED_TOGETHER = [("lstm1x40", 1), ("dense2x16", 1)]
 
 
@@ -63,7 +63,7 @@ def rows(models, nnef_only):
 
 
 def instructions(bench, model, pulse, together):
-    """Instructions inside the steps, all of them; the arithmetic of the count is exact."""
+    """Return the number of instructions in all steps of a run, which is the same in every run."""
     function = "rill_step" if together == 1 else "rill_step_together"
     run = subprocess.run(
         ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--collect-atstart=no",

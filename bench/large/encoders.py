@@ -4,7 +4,7 @@
 usage: encoders.py --rill BUILD/bin/rill [--models FOLDER] [--scale N] [--rounds N] [--only NAME ...] [--page FILE]
 
 Every program runs on one core. Memory is the peak of a process, which includes mapped files. Times are the least of
---rounds processes that take turns, since other work on the machine only adds time. A whole run has 20 pulses; ONNX
+--rounds alternating processes, since other work on the machine only adds time. A whole run has 20 pulses; ONNX
 Runtime runs the same frames, if its Python package is installed. Tables go to the terminal; --page puts them into
 a page, between <!-- large-memory -->, <!-- large-time --> and <!-- end -->. models.py writes models that are not in
 --models.
@@ -27,7 +27,7 @@ from put_table import put
 from run import machine
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Frames of S per step and Hz of S; models.py needs PyTorch to tell.
+# Frames of S per step and Hz of S, as in models.py, which only imports with PyTorch.
 PULSES = {"conformer": (112, 100), "transformer": (4, 12.5), "samples": (5120, 16000), "zipformer": (16, 50)}
 WEIGHTS = {"f32": [], "f16": ["--weights", "f16"], "q8": ["--weights", "q8"], "q4": ["--weights", "q4"],
            "int8": ["--int8"]}

@@ -18,21 +18,21 @@ from torch import nn
 
 
 def chunk_mask(frames, chunk, left):
-    """Return a mask, true where a query sees a key: its chunk, and `left` chunks before."""
+    """Return a mask, true for visible keys: those of the query's chunk, and of `left` earlier chunks."""
     at = torch.arange(frames) // chunk
     apart = at.unsqueeze(1) - at.unsqueeze(0)
     return (apart >= 0) & (apart <= left)
 
 
 def left_mask(frames, left):
-    """Return a mask, true where a query sees itself and `left` frames before."""
+    """Return a mask, true for visible keys: the query's frame and `left` earlier frames."""
     at = torch.arange(frames)
     apart = at.unsqueeze(1) - at.unsqueeze(0)
     return (apart >= 0) & (apart <= left)
 
 
 class Attention(nn.Module):
-    """Attention of several heads over [B, S, D], with rotary positions if asked for."""
+    """Multi-head attention over [B, S, D], optionally with rotary positions."""
 
     def __init__(self, size, heads, mask, rotary=False):
         super().__init__()
@@ -63,7 +63,7 @@ def feed(size, wide, activation):
 
 
 class Block(nn.Module):
-    """A transformer layer; each of its two parts begins with a norm."""
+    """A pre-norm transformer layer."""
 
     def __init__(self, size, attention):
         super().__init__()
@@ -76,7 +76,7 @@ class Block(nn.Module):
 
 
 class ConformerBlock(nn.Module):
-    """Half a feed, attention, a causal depthwise convolution, half a feed."""
+    """Half a feed-forward layer, attention, a causal depthwise convolution, half a feed-forward layer."""
 
     def __init__(self, size, attention, kernel=9):
         super().__init__()
@@ -100,7 +100,7 @@ class ConformerBlock(nn.Module):
 
 
 class Conformer(nn.Module):
-    """80 bands, an eighth of the rate by three strided convolutions, attention within chunks and five before."""
+    """80 bands, three strided convolutions to 1/8 of the rate, attention to the chunk and five earlier chunks."""
 
     def __init__(self, scale):
         super().__init__()
@@ -123,7 +123,7 @@ class Conformer(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Frames of 128 features, rotary attention to 250 frames before."""
+    """Frames of 128 features, rotary attention to 250 earlier frames."""
 
     def __init__(self, scale):
         super().__init__()
@@ -140,7 +140,7 @@ class Transformer(nn.Module):
 
 
 class Samples(nn.Module):
-    """Samples at 16 kHz, seven strided convolutions to 50 Hz, attention within chunks of 16 and four before."""
+    """Samples at 16 kHz, seven strided convolutions to 50 Hz, attention to the chunk of 16 and four earlier chunks."""
 
     STRIDES = ((10, 5), (3, 2), (3, 2), (3, 2), (3, 2), (2, 2), (2, 2))
 
@@ -168,7 +168,7 @@ class Samples(nn.Module):
 
 
 class Stack(nn.Module):
-    """Layers at a lower rate, between a weighted mean of frames and their repetition."""
+    """Layers at a lower rate, after a weighted mean of frames and before their repetition."""
 
     def __init__(self, size, rate, layers, heads):
         super().__init__()

@@ -4,8 +4,9 @@
 usage: int8.py --rill BUILD/bin/rill [--rounds N] [--core N] [--page FILE] [MODEL.onnx ...]
 
 Without models, it writes some with random weights: a denoiser of two convolutions and three GRUs of 384 units, and
-recurrent layers of models.py. The shortest step counts. The difference is that of all outputs over 1000 random
-frames, and their largest value. --page puts the table into a page, between <!-- int8 --> and <!-- end -->.
+recurrent layers of models.py. The shortest step counts. The difference is the largest over all outputs for 1000
+random frames, divided by their largest value. --page puts the table into a page, between <!-- int8 --> and
+<!-- end -->.
 """
 
 import argparse

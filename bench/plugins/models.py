@@ -4,7 +4,7 @@
 usage: models.py FOLDER
 
 Shapes are those of amplifier and effect models in plugins. A stream is one channel of sound: x and y are [1,
-S, 1]. Equal names have equal weights in every run.
+S, 1]. A model of a given name has the same weights in every run.
 """
 
 import pathlib
@@ -90,7 +90,7 @@ def tcn(channels, layers):
 
 
 def wavenet(channels, layers, gated):
-    """A stack as in amplifier models: the condition is mixed in, and the heads of all layers are added."""
+    """A stack as in amplifier models: each layer adds the condition, and the outputs of all heads are summed."""
     to = Writer(f"wavenet{channels}x{layers}{'g' if gated else ''}")
     condition = to.node("Transpose", "x", perm=[0, 2, 1])
     x = causal(to, condition, 1, channels, 1)

@@ -6,12 +6,12 @@
 
 namespace demo {
 
-/// Read the array of that name from an npz file: one 0 or 1 per frame. Empty if there is none.
+/// Read the array `name` of an npz file to `labels`: one 0 or 1 per frame; empty if there is none.
 /// Return an error message, or "".
 std::string read_labels(const std::string& path, const std::string& name,
                         std::vector<uint8_t>* labels);
 
-/// How decisions at a threshold agree with labels.
+/// Counts of the agreement of decisions with labels.
 struct Agreement {
   int64_t frames = 0;
   int64_t hits = 0;          ///< speech found

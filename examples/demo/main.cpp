@@ -27,8 +27,8 @@ constexpr char kUsage[] =
     "                 FILE.wav ...\n"
     "  --pulse SAMPLES  samples per step, 1600 unless given\n"
     "  --labels NPZ     one array of 0 and 1 per file name, one number per frame\n"
-    "  --out FOLDER     where pictures go, as FILE.svg; it must be there\n"
-    "  --live           take each pulse only when a microphone would have it\n";
+    "  --out FOLDER     the folder for pictures, FILE.svg; it must exist\n"
+    "  --live           take each pulse in real time, like a microphone\n";
 
 struct Options {
   std::string model;
@@ -74,7 +74,7 @@ std::string stem_of(const std::string& path) {
   return name.substr(0, name.find_last_of('.'));
 }
 
-/// Memory of the process that is in RAM; 0 if the system does not report it.
+/// Return the resident memory of the process; 0 if the system does not report it.
 double resident_mib() {
   long total = 0;
   long resident = 0;
@@ -101,7 +101,7 @@ double quantile(std::vector<double> values, double q) {
   return out;
 }
 
-/// A bar on a terminal; nothing elsewhere.
+/// Draw a progress bar if standard error is a terminal.
 void show_progress(size_t done, size_t all, float probability) {
   static const bool terminal = isatty(STDERR_FILENO) != 0;
   if (!terminal) return;

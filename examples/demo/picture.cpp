@@ -126,7 +126,7 @@ void Svg::bands(const Panel& panel) {
   }
 }
 
-/// Draw one line per pulse, or per ten, hundred, ... where they would be too dense to see.
+/// Draw one line per pulse, or per ten, hundred, ... pulses if lines would be too dense to see.
 void Svg::pulse_grid(const Panel& panel) {
   size_t step = 1;
   while (pulse_x(step) - kLeft < 8) step *= 10;

@@ -23,7 +23,7 @@ std::string read_bytes(const std::string& path, std::vector<uint8_t>* bytes) {
   return failed ? path + ": cannot be read" : "";
 }
 
-// WAV files are little endian, whatever the machine.
+// WAV files are little endian on every machine.
 uint32_t number(const std::vector<uint8_t>& bytes, size_t at, int count) {
   uint32_t value = 0;
   for (int i = count - 1; i >= 0; --i) value = value << 8 | bytes[at + static_cast<size_t>(i)];
@@ -77,7 +77,7 @@ std::string read_wav(const std::string& path, std::vector<float>* samples) {
       }
       return samples->empty() ? path + ": holds no sound" : "";
     }
-    at = body + size + size % 2;  // chunks begin at even places
+    at = body + size + size % 2;  // chunks begin at even offsets
   }
   return path + ": holds no sound";
 }

@@ -1,4 +1,4 @@
-// Where sound comes from: a microphone, or a file that stands for one.
+// Sources of sound: a microphone, or a file in place of one.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace live {
 
-/// Hears a block in the device's own thread, which must not be kept waiting.
+/// Receives a block in the device's thread. It must not block.
 using Heard = std::function<void(const rill::ConstSound&)>;
 
 class Device {
@@ -23,7 +23,7 @@ class Device {
   /// Return whether more sound may come: false after the end of a file, or if a device has
   /// vanished.
   virtual bool running() = 0;
-  /// Return the error that ended it; "" at the end of a file.
+  /// Return the error that ended the sound; "" at the end of a file.
   virtual std::string fault() { return {}; }
   virtual void stop() = 0;
 };
@@ -35,14 +35,14 @@ struct Opened {
 };
 
 /// Open a WAV file of 16 or 32 bit integers or 32 bit floats, any rate and channels. Blocks of
-/// `block` frames come at the speed of the sound; if `fast`, whenever `has_space` returns true.
+/// `block` frames come in real time; if `fast`, whenever `has_space` returns true.
 Opened open_file(const std::string& path, int64_t block, bool fast,
                  std::function<bool()> has_space);
 
 /// Open a microphone by its number, the system's default if that is negative. `block`: frames per
 /// call, 0 for the device's choice.
 Opened open_microphone(int number, int64_t block);
-/// List the microphones, one a line.
+/// Return the list of microphones, one per line.
 std::string list_microphones();
 
 }  // namespace live

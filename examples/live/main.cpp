@@ -1,7 +1,7 @@
 // Listens to a microphone, and shows the probability of speech by a model of voice activity.
-// rill-live MODEL [--file FILE.wav [--fast]] [--device N] [--block FRAMES] [--pulse FRAMES]
-// rill-live --list The model runs in the callback of the device; a ring passes its outputs to this
-// thread.
+//   rill-live MODEL [--file FILE.wav [--fast]] [--device N] [--block FRAMES] [--pulse FRAMES]
+//   rill-live --list
+// The model runs in the callback of the device; a ring passes its outputs to the main thread.
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -24,7 +24,7 @@
 namespace live {
 namespace {
 
-constexpr int64_t kUsualRate = 16000;  // Hz, of models that do not state it
+constexpr int64_t kUsualRate = 16000;  // Hz, for models without a sample rate
 constexpr size_t kRingFrames = 4096;
 constexpr int kMeterColumns = 40;
 constexpr double kLineSeconds = 0.1;  // between lines unless the output is a terminal
@@ -75,7 +75,7 @@ int fail(const std::string& text) {
   return 1;
 }
 
-/// A model that listens, and how long its frames are.
+/// A model that listens, and the duration of its frames.
 struct Ear {
   rill::AudioListener listener;
   double frame_seconds;
@@ -103,7 +103,7 @@ rill::Result<Ear> open_ear(const Arguments& arguments, const Device& device) {
   return Ear{std::move(listener).value(), 1 / frames_per_second};
 }
 
-/// Shows a probability per frame: as a bar that moves, or as lines.
+/// Shows a probability per frame: as a moving bar, or as lines.
 class Meter {
  public:
   Meter(bool terminal, double frame_seconds) : terminal_(terminal), seconds_(frame_seconds) {}
@@ -159,7 +159,7 @@ int listen(const Arguments& arguments) {
   auto ear = open_ear(arguments, *opened.device);
   if (!ear) return fail(ear.error().text);
 
-  // Reports of the callback: frames that found no space, and how a step failed.
+  // Set by the callback: frames that did not fit the ring, and the status of a failed step.
   std::atomic<int64_t> lost{0};
   std::atomic<rill_status> failed{RILL_OK};
   const auto emit = [&](size_t output, rill::TensorView<const float> frames) {

@@ -43,7 +43,7 @@ class Microphone : public Device {
     const PaError error = Pa_StartStream(stream_);
     return error == paNoError ? std::string() : Pa_GetErrorText(error);
   }
-  // A device that vanishes ends its stream.
+  // If the device vanishes, PortAudio ends its stream.
   bool running() override { return Pa_IsStreamActive(stream_) == 1; }
   std::string fault() override { return "the microphone has gone"; }
   void stop() override {

@@ -3,7 +3,7 @@
 
     check.py BUNDLE RILL SCRATCH
 
-Ends with 77 where there is no lv2ls, lv2bench or lv2apply.
+Exit status 77 without lv2ls, lv2bench or lv2apply.
 """
 
 import math
@@ -100,7 +100,7 @@ def main():
     if len(heard) != FRAMES or not any(heard):
         sys.exit(f"lv2apply: {len(heard)} frames of {FRAMES}, or silence")
     latency = next(i for i, value in enumerate(heard) if value != 0)
-    # The model itself may output silence at the start, so the true lag is searched below it.
+    # The model itself may output silence at the start, so the true lag may be smaller.
     for lag in range(latency + 1):
         if heard[lag:] == whole[:FRAMES - lag]:
             print(f"ok: {FRAMES - lag} frames equal the whole run's, {lag} frames late")

@@ -30,10 +30,10 @@ rill::Result<rill::AudioEffect> make_effect(const std::string& model_path, doubl
   rill::AudioOptions options;
   options.device_rate = static_cast<int64_t>(rate);
   options.model_rate = own_rate ? *own_rate : kUsualRate;
-  // Choose among the pulses that keep this latency.
+  // Choose among the pulses within this latency.
   const int64_t most = options.model_rate * kMostLatencyMs / 1000;
   auto status = model->pulse("S", "auto:max_latency=" + std::to_string(most));
-  // A model that looks further ahead keeps its own latency.
+  // A model that looks further ahead has no such pulse.
   if (!status) status = model->pulse("S", "auto");
   if (!status) return status.error();
   auto plan = model->prepare();

@@ -9,7 +9,7 @@ int main();
 [[noreturn]] void reset();
 void tick();
 
-// Functions that the libraries of C and C++ reference, and nothing calls: a call ends the program.
+// The C and C++ libraries reference these functions, but nothing calls them: a call is an error.
 [[noreturn]] void abort() { board::stop(3); }
 void* _sbrk(int) { board::stop(4); }
 }
@@ -19,7 +19,7 @@ void operator delete(void*, size_t) noexcept { board::stop(4); }
 namespace {
 
 volatile uint32_t wraps = 0;
-// The timer counts down 24 bits, by the clock of the core.
+// The timer has 24 bits and counts down at the clock of the core.
 constexpr uint32_t kWrap = 1U << 24;
 
 volatile uint32_t& at(uint32_t address) { return *reinterpret_cast<volatile uint32_t*>(address); }
@@ -60,7 +60,7 @@ extern "C" void tick() { wraps = wraps + 1; }
 namespace board {
 
 void begin() {
-  at(0xE000E014) = kWrap - 1;  // SysTick: reload, current, on with interrupt by the core's clock
+  at(0xE000E014) = kWrap - 1;  // SysTick: reload value, current value, enable with interrupt
   at(0xE000E018) = 0;
   at(0xE000E010) = 7;
   while (at(0xE000E018) == 0) {

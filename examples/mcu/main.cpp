@@ -1,6 +1,5 @@
-// Streams a model out of read-only memory on a microcontroller, without a heap: each pulse is
-// stepped on arrival. Prints the bits of the outputs and the costs, for the script that compares
-// them.
+// Streams a model in read-only memory on a microcontroller, without a heap. Prints the bits of the
+// outputs, which run.py compares, and the costs.
 
 #include <cstdint>
 #include <cstring>
@@ -52,7 +51,7 @@ void print_number(const char* what, int64_t number) {
 
 constexpr int64_t kDrained = 64;  // floats
 
-/// Frames of an output that are ready, to their end.
+/// Pull and print all frames of output 0 that are ready.
 void drain(rill::PlacedFeed* feed, const rill::View& like, int axis) {
   static float frames[kDrained];
   const int64_t some = kDrained * 4 / rill::frame_bytes(like, axis);
@@ -108,7 +107,7 @@ int main() {
   const rill::View frames =
       rill::frame_rows(input, in.axis, kInputFrames, const_cast<uint32_t*>(kInputWords));
   for (int64_t at = 0; at < kInputFrames;) {
-    // Any number of frames, not a pulse: the feed queues them.
+    // Push 7 frames at a time: the feed queues them until a pulse is complete.
     const int64_t some = kInputFrames - at < 7 ? kInputFrames - at : 7;
     at += feed->push(0, rill::frames_of(frames, in.axis, at, some));
     drain(feed, output, out_axis);

@@ -4,7 +4,7 @@
     run.py RILL [--board mps2-an500|mps3-an547]... [--model kws_gru|vad_speech]... [--page]
 
 RILL is the program `rill` of this machine. It compiles the model for the scalar tier, and streams
-the same frames through the same plan here; the outputs have to be the same, bit for bit.
+the same frames through the same plan on this machine; the outputs must be the same, bit for bit.
 Needs arm-none-eabi-g++ and qemu-system-arm. Exit status 77 if they are not installed.
 """
 
@@ -32,7 +32,7 @@ MODELS = {"kws_gru": ("mel", 8, 96), "vad_speech": ("audio", 1600, 16000)}
 
 
 def npy_floats(data):
-    """Shape and bytes of an array of f32."""
+    """Return the shape and the bytes of an array of f32."""
     assert data[:6] == b"\x93NUMPY"
     size = struct.unpack_from("<H", data, 8)[0]
     header = data[10:10 + size].decode()
@@ -48,7 +48,8 @@ def npy(shape, data):
 
 
 def one_stream(model, work):
-    """The first entry of a bundle's batch, cut; as npz for here, and as bytes for there."""
+    """Write the first frames of the first batch entry as npz, for this machine; return their number and
+    bytes, for the board."""
     name, _, most = MODELS[model]
     bundle = HERE.parent.parent / "tests" / "models" / model / "io.npz"
     with zipfile.ZipFile(bundle) as entries:

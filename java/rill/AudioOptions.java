@@ -50,7 +50,7 @@ public final class AudioOptions {
     return this;
   }
 
-  /** Leave the steps of an effect to a thread that calls {@link Effect#work}, a pulse later. */
+  /** Run the steps of an effect in a thread that calls {@link Effect#work}, a pulse later. */
   public AudioOptions worker(boolean on) {
     worker = on;
     return this;
@@ -82,7 +82,7 @@ public final class AudioOptions {
         crossings};
   }
 
-  /** The whole frames that remain in a buffer. */
+  /** Return the number of frames that remain in a buffer. Errors: partial frames. */
   int framesIn(java.nio.ByteBuffer sound) {
     return framesIn(sound, channels);
   }

@@ -15,7 +15,7 @@ final class Buffers {
     }
   }
 
-  /** Copy what remains in a buffer to an address that is a multiple of 64. */
+  /** Copy the remaining bytes of a buffer to an address that is a multiple of 64. */
   static ByteBuffer alignedCopy(ByteBuffer from) {
     ByteBuffer copy = ByteBuffer.allocateDirect(Math.addExact(from.remaining(), 63));
     copy.position((64 - Native.offsetIn64(copy, 0)) % 64);

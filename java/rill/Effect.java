@@ -5,9 +5,10 @@ import java.nio.ByteOrder;
 
 /**
  * Passes sound through a model: each call takes some frames and outputs the same number, delayed by
- * {@link #latency} frames of the device, with silence at first. The model has one input, which
- * streams; a model of one channel runs on each channel of the device. {@link #process} allocates
- * nothing unless it fails. One thread at a time uses an effect, except for {@link #work}.
+ * {@link #latency} frames of the device, with silence at first. The model has one streaming input,
+ * or two with {@link AudioOptions#referenceChannels}. A model of one channel runs on each channel of
+ * the device. {@link #process} allocates nothing unless it fails. One thread at a time uses an
+ * effect, except for {@link #work}.
  */
 public final class Effect implements AutoCloseable {
   private static final Handle.Free FREE = new Handle.Free() {
@@ -34,10 +35,10 @@ public final class Effect implements AutoCloseable {
   }
 
   /**
-   * Pass what remains in a direct buffer, interleaved frames, and write as many frames to another
-   * one, or the same. Positions stay. Returns false if the worker was late, so that silence replaces
-   * frames; the stream continues. Errors: ARG, SHAPE for a block that contradicts the options; those
-   * of a step.
+   * Pass the remaining bytes of a direct buffer, interleaved frames, and write as many frames to
+   * {@code out}, which may be the same buffer. Positions stay. Return false if the worker was late:
+   * silence then replaces frames, and the stream continues. Errors: ARG, SHAPE for a block that
+   * contradicts the options; those of a step.
    */
   public boolean process(ByteBuffer in, ByteBuffer out) {
     return process(in, null, out);
@@ -70,9 +71,9 @@ public final class Effect implements AutoCloseable {
   }
 
   /**
-   * Step the pulses that wait, of an effect with {@link AudioOptions#worker}, and return their
-   * number. Another thread than that of {@link #process} calls it several times per pulse. Other
-   * functions than process, bypass and late wait until no thread calls it.
+   * Step the waiting pulses of an effect with {@link AudioOptions#worker}, and return their number.
+   * Another thread than that of {@link #process} calls it several times per pulse. During the call,
+   * other threads may only call process, bypass and late.
    */
   public long work() {
     long effect = handle.enter();
@@ -83,7 +84,7 @@ public final class Effect implements AutoCloseable {
     }
   }
 
-  /** Step in process in place of work, for rendering faster than sound. */
+  /** Run the steps in process instead of work, for rendering faster than real time. */
   public void offline(boolean on) {
     set(0, on);
   }
@@ -98,7 +99,7 @@ public final class Effect implements AutoCloseable {
     }
   }
 
-  /** Play the input, as late as the output, or the output. The change fades over 5 ms. */
+  /** Play the input, with the latency of the output, or the output. The change fades over 5 ms. */
   public void bypass(boolean on) {
     set(1, on);
   }
@@ -131,8 +132,8 @@ public final class Effect implements AutoCloseable {
   }
 
   /**
-   * Continue a saved stream of an effect with the same model and options. The bytes may be anything.
-   * Errors: PARSE, and those of a session; the effect is new then.
+   * Continue a saved stream of an effect with the same model and options. The bytes need not be
+   * trusted. Errors: PARSE, and those of a session; the effect is then reset.
    */
   public void load(ByteBuffer bytes) {
     ByteBuffer own = ByteBuffer.allocateDirect(Math.max(1, bytes.remaining()));

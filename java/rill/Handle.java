@@ -8,9 +8,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A native object and its users. It is freed once: by close, or after the garbage collector has
- * found its Java owner unreachable. {@code java.lang.ref.Cleaner} could free unreachable objects,
- * but Android only has it since API 33.
+ * A native object and the number of calls that use it. It is freed once: by close, or after the
+ * garbage collector has found its Java owner unreachable. {@code java.lang.ref.Cleaner} would do the
+ * latter, but Android only has it since API 33.
  */
 final class Handle extends PhantomReference<Object> {
   /** Frees a native object. */
@@ -90,7 +90,7 @@ final class Handle extends PhantomReference<Object> {
     for (;;) {
       try {
         Handle handle = (Handle) LEFT.remove();
-        // A call may still run although its object is no longer needed.
+        // A call may still run after the garbage collector has found its owner unreachable.
         while (!handle.tryClose() && handle.users.get() != CLOSED) Thread.sleep(10);
       } catch (InterruptedException interrupted) {
         return;

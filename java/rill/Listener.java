@@ -38,9 +38,10 @@ public final class Listener implements AutoCloseable {
   }
 
   /**
-   * Push what remains in a direct buffer, interleaved frames, and write the new frames of an output,
-   * floats, appended to the rest of another buffer. Returns how many. Positions stay.
-   * Errors: ARG if not all frames fit, and the first ones are written; SHAPE; those of a step.
+   * Push the remaining bytes of a direct buffer, interleaved frames, and write the new frames of an
+   * output, floats, one after the other, to the remaining bytes of {@code frames}. Return the number
+   * of new frames. Positions stay. Errors: ARG if not all new frames fit: the first ones are then
+   * written; SHAPE; those of a step.
    */
   public long push(ByteBuffer sound, int output, ByteBuffer frames) {
     return push(sound, null, output, frames);

@@ -37,7 +37,7 @@ public final class Model implements AutoCloseable {
     return new Model(Native.load(utf8(path), constants == null ? null : utf8(constants)));
   }
 
-  /** Load from bytes, such as an asset. They are not needed afterwards. */
+  /** Load from bytes, such as an asset. The array may be changed afterwards. */
   public static Model load(byte[] bytes) {
     if (bytes == null) throw new NullPointerException("bytes");
     return new Model(Native.loadMemory(bytes, null));
@@ -132,7 +132,7 @@ public final class Model implements AutoCloseable {
   /**
    * Compute whole windows of {@code left + step + right} frames of a symbol, for models that cannot
    * stream exactly. Each step gives the {@code step} frames in the middle; an output without the
-   * symbol gets a new first axis, with one row per step. The frames differ from the whole run's.
+   * symbol gets a new first axis, with one row per step. The frames differ from those of the whole run.
    * Errors: RillException PULSE, STATE, SYMBOL.
    */
   public Model window(String symbol, long left, long step, long right) {
@@ -177,7 +177,7 @@ public final class Model implements AutoCloseable {
     }
   }
 
-  /** Write by suffix: .tgz, .tar or .zip, else a folder. Errors: IO, ARG. */
+  /** Write an archive for the suffix .tgz, .tar or .zip, else a folder. Errors: IO, ARG. */
   public void save(String path) {
     long model = handle.enter();
     try {

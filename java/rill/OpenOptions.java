@@ -12,26 +12,26 @@ public final class OpenOptions {
   private long maxOutputs;
   private long maxBuffers;
 
-  /** Copy the file or buffer, so that others may truncate or overwrite it later. */
+  /** Copy the file or buffer into memory; set it if others may change the file or buffer later. */
   public OpenOptions readFile(boolean read) {
     readFile = read;
     return this;
   }
 
-  /** Set the most bytes of the file; 0: 16 GiB. */
+  /** Set the maximum bytes of the file; 0: 16 GiB. */
   public OpenOptions maxFileBytes(long most) {
     maxFileBytes = most;
     return this;
   }
 
-  /** Set the most bytes of a session that is pushed a pulse at a time; 0: 4 GiB. */
+  /** Set the maximum bytes of a session with the default maxPush; 0: 4 GiB. */
   public OpenOptions maxSessionBytes(long most) {
     maxSessionBytes = most;
     return this;
   }
 
   /**
-   * Set the most work of a step: touched elements plus operations; 8 multiply-adds of a matmul
+   * Set the maximum work of a step: touched elements plus operations; 8 multiply-adds of a matmul
    * count as one. 0: 2^32 for a stream, 2^36 for a whole run.
    */
   public OpenOptions maxStepWork(long most) {
@@ -39,13 +39,13 @@ public final class OpenOptions {
     return this;
   }
 
-  /** Set the most outputs, and inputs; 0: 65 536. */
+  /** Set the maximum number of outputs, and of inputs; 0: 65 536. */
   public OpenOptions maxOutputs(long most) {
     maxOutputs = most;
     return this;
   }
 
-  /** Set the most buffers; 0: 1 048 576. */
+  /** Set the maximum number of buffers; 0: 1 048 576. */
   public OpenOptions maxBuffers(long most) {
     maxBuffers = most;
     return this;

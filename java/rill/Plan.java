@@ -46,7 +46,7 @@ public final class Plan implements AutoCloseable {
     return open(path, new OpenOptions());
   }
 
-  /** Open a file within other limits. Errors: as above; ARG for a limit below 0. */
+  /** Open a file with options. Errors: as above; ARG for a limit below 0. */
   public static Plan open(String path, OpenOptions options) {
     return new Plan(Native.openPlan(path.getBytes(StandardCharsets.UTF_8), options.all()));
   }
@@ -55,14 +55,14 @@ public final class Plan implements AutoCloseable {
    * Open a compiled model in the remaining bytes of a direct buffer, such as a mapped file or an
    * asset; its position stays. The weights are read in place if the bytes begin at a multiple of
    * 64, as in a mapped file; else they are copied once. The plan and its sessions keep the buffer
-   * alive. Its bytes must not change until all of them are closed, unless {@link
+   * alive. Its bytes must not change until the plan and all sessions are closed, unless {@link
    * OpenOptions#readFile} requests a copy. Errors: as above, without IO.
    */
   public static Plan open(ByteBuffer bytes) {
     return open(bytes, new OpenOptions());
   }
 
-  /** Open a buffer within other limits. Errors: as above; ARG for a limit below 0. */
+  /** Open a buffer with options. Errors: as above; ARG for a limit below 0. */
   public static Plan open(ByteBuffer bytes, OpenOptions options) {
     Buffers.expectDirect(bytes);
     long[] all = options.all();
@@ -124,7 +124,7 @@ public final class Plan implements AutoCloseable {
     return open(0);
   }
 
-  /** As above, for pushes of `maxPush` frames without a pull; 0: a pulse at a time. */
+  /** As above; a push accepts `maxPush` frames if outputs were pulled before it; 0: one pulse. */
   public Session open(long maxPush) {
     long plan = handle.enter();
     try {
@@ -135,7 +135,7 @@ public final class Plan implements AutoCloseable {
   }
 
   /**
-   * Make an effect that plays output 0. Errors: ARG for another plan than an effect needs, and for
+   * Make an effect that plays output 0. Errors: ARG for a plan that does not suit an effect, and for
    * invalid rates, channels or blocks; UNSUPPORTED for rates whose resampler is too large.
    */
   public Effect effect(AudioOptions options) {

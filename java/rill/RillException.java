@@ -33,7 +33,7 @@ public final class RillException extends RuntimeException {
     this.hint = withLimits(text(hint));
   }
 
-  /** Name limits as {@link OpenOptions} does. */
+  /** Replace the names of limits in a message by those of {@link OpenOptions}. */
   private static String withLimits(String text) {
     Matcher limits = LIMIT.matcher(text);
     StringBuffer out = new StringBuffer();

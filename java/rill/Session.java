@@ -62,8 +62,8 @@ public final class Session implements AutoCloseable {
     return buffer(1, index);
   }
 
-  /** Read an input from the remaining bytes of the app's direct buffer. Errors: ARG for its size.
-   * */
+  /** Read an input from the remaining bytes of the app's direct buffer. Errors: ARG if their number
+   * is wrong. */
   public void bindInput(int index, ByteBuffer data) {
     Buffers.expectDirect(data);
     bind(0, index, data);
@@ -185,7 +185,7 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** Return the most bytes that {@link #saveState} writes. */
+  /** Return the maximum number of bytes that {@link #saveState} writes. */
   public long stateSize() {
     long session = handle.enter();
     try {

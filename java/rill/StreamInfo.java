@@ -17,7 +17,7 @@ public final class StreamInfo {
   /** Frames of the output per frame of the input, as a fraction. */
   public final long rateNumerator;
   public final long rateDenominator;
-  /** The most steps needed after the last input; -1: unknown. */
+  /** The maximum number of steps after the last input; -1: unknown. */
   public final long flushSteps;
 
   StreamInfo(long[] numbers) {

@@ -135,7 +135,7 @@ static jlong late(JNIEnv* env, jclass type, jlong effect) {
   return rill_effect_late(effect_of(effect));
 }
 
-/* 0: offline, 1: bypass, 2: reset. */
+/* Sets offline rendering (`what` 0) or the bypass (1), or resets the effect (2). */
 static void set_effect(JNIEnv* env, jclass type, jlong effect, jint what, jboolean on) {
   RILL_UNUSED(type);
   rill_effect* of = effect_of(effect);
@@ -165,7 +165,7 @@ static void load(JNIEnv* env, jclass type, jlong effect, jobject bytes, jint siz
   if (at) good(env, rill_effect_load(effect_of(effect), at, (size_t)size));
 }
 
-/* Where the new frames of one output go, one frame after the other. */
+/* The destination of the new frames of one output, one frame after the other. */
 typedef struct heard {
   size_t output;
   uint32_t axis;

@@ -1,5 +1,5 @@
-/* The calls of rill.Native over rill.h. It exports one symbol, JNI_OnLoad, which registers the
- * functions. */
+/* The calls of rill.Native over rill.h. The library exports one symbol, JNI_OnLoad, which registers
+ * the functions. */
 #include <jni.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +72,7 @@ void rill_jni_throw(JNIEnv* env, rill_status status, const char* text) {
   if (failure) (*env)->Throw(env, (jthrowable)failure);
 }
 
-/* Throws unless the status is good; tells whether it is. */
+/* Throws unless the status is RILL_OK; returns whether it is. */
 static int good(JNIEnv* env, rill_status status) {
   if (status == RILL_OK) return 1;
   throw_failure(env, status);
@@ -339,7 +339,7 @@ static jlong open_plan(JNIEnv* env, jclass type, jbyteArray path, jlongArray opt
   return good(env, status) ? handle_of(plan) : 0;
 }
 
-/* Returns an address modulo 64. */
+/* Returns the address of a byte of a direct buffer modulo 64. */
 static jint offset_in_64(JNIEnv* env, jclass type, jobject bytes, jint position) {
   RILL_UNUSED(type);
   const char* at = at_of(env, bytes, position);
@@ -557,7 +557,7 @@ static int frames_in(JNIEnv* env, const io* of, char* at, jint size, int64_t* sh
   memcpy(shape, of->shape, sizeof of->shape);
   *view = (rill_view){
       .size = sizeof *view, .dtype = of->dtype, .rank = of->rank, .shape = shape, .data = at};
-  if (of->stream_axis < 0) return 1; /* rill says that it does not stream */
+  if (of->stream_axis < 0) return 1; /* rill's call reports the error */
   const int64_t extent = of->shape[of->stream_axis];
   const int64_t frame = extent > 0 ? of->bytes / extent : 0;
   if (frame > 0 && size % frame == 0) {

@@ -11,7 +11,7 @@ import rill.Model;
 import rill.Plan;
 import rill.Status;
 
-/** Effects and listeners against the sums that their models compute. */
+/** Compares effects and listeners with the sums that their models compute. */
 final class AudioTest {
   private AudioTest() {}
 

@@ -23,7 +23,7 @@ import rill.Status;
 import rill.StreamInfo;
 import rill.TensorInfo;
 
-/** java RillTest RILL-PROGRAM MODELS SCRATCH: every test by name; status 1 if one failed. */
+/** java RillTest RILL-PROGRAM MODELS SCRATCH: run every test; exit status 1 if one fails. */
 public final class RillTest {
   interface Body {
     void run() throws Exception;
@@ -340,7 +340,7 @@ public final class RillTest {
     refused(IllegalStateException.class, () -> session.push(0, output));
     refused(IllegalStateException.class, () -> session.bindInput(0, session.input(0)));
     refused(IllegalStateException.class, session::copy);
-    // Its memory is Java's, and outlives it.
+    // Java owns the buffer, which outlives the session.
     for (int i = 0; i < output.capacity(); ++i) output.put(i, (byte) i);
     copy.close();
   }
@@ -418,7 +418,7 @@ public final class RillTest {
       Session session = plan.open();
       plan.close();
       plan = null;
-      // The session alone keeps the map alive.
+      // Only the session keeps the mapped buffer alive.
       for (int i = 0; i < 5; ++i) {
         System.gc();
         Thread.sleep(20);
@@ -483,7 +483,7 @@ public final class RillTest {
         .maxStepWork(1 << 30).maxOutputs(1).maxBuffers(1 << 20).readFile(true);
     try (Plan plan = Plan.open(path); Plan read = Plan.open(path, enough); Session a = plan.open();
          Session b = read.open(); Session c = opened()) {
-      // The file that was read may be cut; the one that is mapped may not.
+      // With readFile, the file may be truncated while the plan is open.
       for (int round = 0; round < 20; ++round) {
         for (Session each : new Session[] {a, b, c}) {
           ByteBuffer input = each.input(0);

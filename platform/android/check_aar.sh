@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Make an archive of this machine's own libraries, unpack it, and build against its content.
+# Make an archive of libraries for this machine, unpack it, and build against its content.
 #   platform/android/check_aar.sh BUILD
 # BUILD has librill and librill_jni; Linux on x86-64 replaces Android's x86_64. The script also checks
-# that invalid libraries are refused: one of another machine, one for small pages, and none at all.
+# that invalid input is refused: a library for another architecture, one for small pages, and no library.
 set -euo pipefail
 build=$(realpath "${1:?expected a build folder}")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -28,7 +28,7 @@ for file in prefab/prefab.json prefab/modules/rill/module.json \
 done
 python3 -c 'import sys, xml.dom.minidom as x; x.parse("AndroidManifest.xml")'
 
-# A native app, as prefab would have it built, and one in Java.
+# A native app, built as with prefab, and an app in Java.
 root=$OLDPWD
 module=prefab/modules/rill
 cc -std=c99 -I$module/include "$root/examples/stream_c.c" -o app \

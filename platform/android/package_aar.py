@@ -4,7 +4,7 @@
     package_aar.py OUT.aar --version V --jar RILL.jar --headers FOLDER ABI=FOLDER ...
 
 ABI is arm64-v8a, armeabi-v7a, x86_64 or x86; its FOLDER holds librill_jni.so, and librill.so for native
-apps. Every library is checked: it must be for the machine of its ABI, and support pages of 16 KiB.
+apps. Every library must be for the architecture of its ABI, and support pages of 16 KiB.
 """
 
 import argparse
@@ -17,9 +17,9 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CHECK = ROOT / "tests/package/shared_object.py"
 MIN_SDK = 24
-# The machine that an ELF file names, and whether its words have 64 bits.
+# e_machine of ELF files, and whether they are 64-bit.
 MACHINES = {"arm64-v8a": (183, 2), "armeabi-v7a": (40, 1), "x86_64": (62, 2), "x86": (3, 1)}
-# The same files give the same archive.
+# A fixed time, so that the same files give the same archive.
 EPOCH = (2020, 1, 1, 0, 0, 0)
 
 MANIFEST = f"""<manifest xmlns:android="http://schemas.android.com/apk/res/android" package="rill">

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Put a framework together of small libraries for both machines of macOS, and link apps against it.
+# Assemble a framework from small libraries for both architectures of macOS, and link apps against it.
 #   platform/apple/check_xcframework.sh
-# Ends with 77 where neither RILL_PYTHON nor python3 has Zig. Swift sources are not compiled here.
+# Exit status 77 if neither RILL_PYTHON nor python3 has Zig. Swift sources are not compiled here.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 python=${RILL_PYTHON:-python3}
@@ -41,7 +41,7 @@ for entry in libraries:
     folder = frame / entry["LibraryIdentifier"]
     assert (folder / entry["LibraryPath"]).exists() and (folder / "Headers/rill/rill.h").exists()
 P
-# An app finds headers, module and library of its machine in the fat file.
+# An app finds headers and module, and the library of its architecture in the fat file.
 cat >"$scratch/app.c" <<'C'
 #define RILL_STATIC
 #include <rill/audio.h>

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Put rill.xcframework together of static libraries, which need no Mac.
+"""Assemble rill.xcframework from static libraries. Needs no Mac.
 
     package_xcframework.py OUT.xcframework --headers FOLDER --module FILE SLICE=librill.a ...
 
-SLICE is macos-arm64, macos-x86_64, ios-arm64, ios-arm64-simulator or ios-x86_64-simulator. Machines of
-one system share a library, as the format wants it. Every library is checked to be of its machine.
+SLICE is macos-arm64, macos-x86_64, ios-arm64, ios-arm64-simulator or ios-x86_64-simulator. Architectures of
+one platform are merged into one fat library, as the format requires. The script checks that the objects of
+each library are for its architecture.
 """
 
 import argparse
@@ -15,11 +16,11 @@ import shutil
 import struct
 import sys
 
-# The type and subtype of a machine in Mach-O and its fat form.
+# cputype and cpusubtype, as in Mach-O and fat headers.
 MACHINES = {"arm64": (0x0100000C, 0), "x86_64": (0x01000007, 3)}
 MACH_O_64 = 0xFEEDFACF
 FAT = 0xCAFEBABE
-ALIGN_LOG2 = 14  # of a page on every machine
+ALIGN_LOG2 = 14  # 16 KiB, the page of arm64; also a multiple of the page of x86-64
 SLICE = re.compile(r"^(macos|ios)-(arm64|x86_64)(-simulator)?=(.+)$")
 
 
@@ -32,7 +33,7 @@ def members(data, path):
         name = data[at:at + 16]
         size = int(data[at + 48:at + 58])
         body = data[at + 60:at + 60 + size]
-        if name.startswith(b"#1/"):  # the name stands before the object
+        if name.startswith(b"#1/"):  # BSD format: the name precedes the object
             body = body[int(name[3:]):]
         yield body
         at += 60 + size + size % 2
@@ -43,17 +44,17 @@ def check(path, machine):
     objects = 0
     for body in members(data, path):
         if len(body) < 8 or struct.unpack_from("<I", body)[0] != MACH_O_64:
-            continue  # the table of symbols
+            continue  # not 64-bit Mach-O: usually the symbol table
         objects += 1
         if struct.unpack_from("<I", body, 4)[0] != MACHINES[machine][0]:
             sys.exit(f"{path}: not a library for {machine}")
     if objects == 0:
-        sys.exit(f"{path}: it has no objects of Mach-O")
+        sys.exit(f"{path}: no Mach-O objects")
     return data
 
 
 def fat(libraries):
-    """Put the libraries of several machines into one file."""
+    """Return a fat file of the libraries of several architectures."""
     head = 8 + 20 * len(libraries)
     out = bytearray(struct.pack(">II", FAT, len(libraries)))
     bodies = bytearray()

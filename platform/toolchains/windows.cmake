@@ -10,12 +10,12 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-# On this system GCC aligns the stack to 16 bytes, even for AVX vectors (its bug 54412), so moves of
-# vectors must not require more.
+# For Windows, GCC aligns the stack to 16 bytes only, even for AVX vectors (GCC bug 54412), so loads and
+# stores of vectors must not require more.
 string(APPEND CMAKE_C_FLAGS_INIT " -Wa,-muse-unaligned-vector-move")
 string(APPEND CMAKE_CXX_FLAGS_INIT " -Wa,-muse-unaligned-vector-move")
 set(ZLIB_USE_STATIC_LIBS ON)
-# Programs and libraries contain the compiler's libraries.
+# Link the compiler's libraries statically.
 foreach(kind EXE SHARED MODULE)
   string(APPEND CMAKE_${kind}_LINKER_FLAGS_INIT " -static")
 endforeach()

@@ -1,5 +1,5 @@
-# Cross compilation by Zig, whose package has Clang, libc++ and musl or the stubs of macOS for many
-# machines. RILL_ZIG_TARGET names the machine; RILL_PYTHON a Python that has the package ziglang.
+# Cross compilation by Zig, whose package has Clang, libc++, and musl or the stubs of macOS, for many
+# targets. RILL_ZIG_TARGET names the target; RILL_PYTHON a Python that has the package ziglang.
 set(python "$ENV{RILL_PYTHON}")
 if(NOT python)
   set(python python3)
@@ -15,7 +15,7 @@ if(RILL_ZIG_TARGET MATCHES "macos")
   set(CMAKE_OSX_DEPLOYMENT_TARGET "")
 else()
   set(CMAKE_SYSTEM_NAME Linux)
-  # Programs need no libraries of the machine that they run on, except glibc if they are built for it.
+  # Link statically, except to glibc if the target has it.
   if(NOT RILL_ZIG_TARGET MATCHES "gnu")
     set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
   endif()

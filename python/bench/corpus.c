@@ -1,7 +1,7 @@
-/* Streams WAV files of 16 bits through rill.h, eight seconds at a time, and writes the frames of
- * the first output: what python/bench/corpus.py compares rill.data with.
+/* Streams 16-bit WAV files through rill.h, eight seconds at a time, and writes the frames of the
+ * first output, for python/bench/corpus.py to compare rill.data with.
  *   corpus <model> <symbol> <pulse> <batch symbol or -> <out> <file> ...
- * Prints the seconds of the processor that the files took. */
+ * Prints the CPU seconds that the files took. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

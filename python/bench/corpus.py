@@ -3,8 +3,9 @@
     corpus.py PROGRAM MODEL SYMBOL PULSE [BATCH] [--hours H] [--least SHARE]
 
 PROGRAM is the compiled corpus.c. The sounds are noise at 16 kHz in files of a minute. Seconds are
-CPU seconds of reading, stepping and writing, measured alternately; the fastest of five counts. With
---least it fails if one worker is slower than that share of the speed of C.
+CPU seconds of reading, stepping and writing, measured alternately; the fastest of five rounds
+counts. With --least, the script fails if the speed of one worker is below that share of the speed
+of C.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-/* Times a push and a pull of one pulse through rill.h: what python/bench/push.py compares with.
+/* Times a push and a pull of one pulse through rill.h, for python/bench/push.py to compare with.
  *   push <model> <symbol> <pulse> <batch symbol or -> <seconds> */
 #include <stdint.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   frames.data = calloc(1, (size_t)in.bytes);
   room.data = calloc(1, (size_t)out.bytes);
   if (!frames.data || !room.data) return 1;
-  /* The mean of the fastest tenth of a second, as other programs take turns. */
+  /* The mean over the fastest tenth of a second, because other programs share the machine. */
   double best = 1e30;
   const double until = now_us() + 1e6 * atof(argv[5]);
   while (now_us() < until) {

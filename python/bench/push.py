@@ -3,8 +3,9 @@ microseconds.
 
     push.py PROGRAM MODEL SYMBOL PULSE [BATCH] [--most US]
 
-PROGRAM is the compiled push.c. Both take the fastest of several rounds of tenths of a second,
-measured alternately. With --most it fails if NumPy costs that many microseconds more than C.
+PROGRAM is the compiled push.c. Python and C are measured alternately in rounds; the fastest tenth
+of a second of each counts. With --most, the script fails if NumPy takes more than US microseconds
+longer than C.
 """
 
 import argparse

@@ -140,7 +140,7 @@ def shaped(value, name: str):
 
 
 def out_of(names, out, named):
-    """Return (buffers, inputs by name): an input named "out" takes that keyword."""
+    """Return (buffers, inputs by name): if an input is named "out", that keyword gives its value."""
     if out is None or "out" not in names:
         return out, named
     return None, {**named, "out": out}

@@ -50,7 +50,7 @@ _WORDINGS = (
 
 
 class Error(Exception):
-    """A failure, in parts.
+    """A failure, with the parts of its message.
 
     ``code``: "argument", "shape", "pulse", ...; ``message``: found and expected values in a
     sentence; ``node``, ``op``: the node of the graph and its operator; ``file``, ``line``,
@@ -172,7 +172,7 @@ class InternalError(Error, RuntimeError):
 
 
 class Cancelled(Error):
-    """The function of ``rill.progress`` ended the call."""
+    """The function of ``rill.progress`` cancelled the call."""
     code = "cancelled"
 
 

@@ -1,7 +1,7 @@
 """Tables and pictures for notebooks: self-contained HTML without scripts.
 
-Text has the colour of the page. The other colours have a contrast of at least 3 to white and to
-black.
+Text has the colour of the page. The other colours have a contrast ratio of at least 3 to white and
+to black.
 """
 
 from __future__ import annotations

@@ -25,8 +25,9 @@ def progress(function: Callable[[str, float], Optional[bool]]) -> Iterator[None]
 
     ``function`` receives the stage ("load", "pulse", "prepare", "compile", "check" or "audit") and
     the fraction of it that is done, up to 20 times a second, and at the end of each stage. If it
-    returns False, the call raises ``Cancelled``; an exception of it ends the call. A cancelled call
-    changes no model and writes no file. Ctrl-C cancels these calls with or without a function.
+    returns False, the call raises ``Cancelled``; if it raises an exception, the call raises that. A
+    cancelled call changes no model and writes no file. Ctrl-C cancels these calls with or without a
+    function.
 
         with rill.progress(lambda stage, fraction: print(f"{stage} {fraction:.0%}")):
             model = rill.load("large.onnx")

@@ -130,7 +130,7 @@ def bound(model: "Model", arrays: Mapping[str, np.ndarray], symbol: str) -> "Mod
 
 def _pieces(stream: "Stream", arrays: Sequence[np.ndarray], axes: Sequence[int],
             random: np.random.Generator, halfway: Callable[["Stream"], "Stream"]) -> List[Any]:
-    """Push in pieces of random size, and replace the stream by another one in the middle."""
+    """Push in pieces of random size; in the middle, continue with the stream that `halfway` returns."""
     done = [0] * len(arrays)
     parts: List[List[Any]] = []
     changed = False

@@ -22,8 +22,8 @@ _MAGIC = b"rillplan"
 
 @dataclass(frozen=True)
 class WeightLayer:
-    """The weights of a layer: their bytes as f32, and the bytes stored. ``kept``: the reason why
-    they stay f32; "" if they are quantised."""
+    """The weights of a layer: their bytes as f32, and as stored. ``kept``: the reason why they stay
+    f32; "" if they are quantised."""
 
     node: str
     op: str
@@ -153,7 +153,7 @@ def load_plan(
     """Open a compiled model from a path, whose weights stay in the file, from its bytes, or from a
     file that is open for reading bytes. ``threads``: as in ``rill.load``.
 
-    ``read_file`` reads the file into memory, for files that others may write to. The limits bound
+    ``read_file`` reads the file into memory; set it if others may write to the file. The limits bound
     the cost of the model, as docs/plan-files.md describes; 0 means the default.
 
     Errors: FileError; ParseError if it is not a complete plan file; UnsupportedError if this CPU

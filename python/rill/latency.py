@@ -22,7 +22,7 @@ class OutputLatency:
     first streaming input, rounded up; ``latency_ms``: the time from the first frame of a pulse to
     its output, including the rest of the pulse (None unless the length of a frame was given);
     ``rate``: output frames per input frame; ``warm_up_steps``: steps before the first output frame;
-    ``flush_steps``: the most steps of the tail, -1 if unknown; ``length``: frames of the whole
+    ``flush_steps``: the maximum number of steps of the tail, -1 if unknown; ``length``: frames of the whole
     output, in the symbol. Static outputs only have the name.
     """
 

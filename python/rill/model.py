@@ -96,8 +96,8 @@ class Model(Described):
     def pulse(self, symbol: str = "S", pulse: Union[int, str] = "auto") -> Stream:
         """Make a stream that takes ``pulse`` frames of a symbol per step.
 
-        ``"auto"`` selects the smallest pulse whose cost per frame is close to the least;
-        ``"auto:max_latency=40"`` bounds it: min, max, max_delay, max_latency, in frames of the
+        ``"auto"`` selects the pulse with the least latency whose cost per frame is close to the least;
+        ``"auto:max_latency=40"`` adds a bound: min, max, max_delay, max_latency, in frames of the
         symbol. Bind all other symbols before. The stream has the frames of the whole run. Errors:
         PulseError with every node that cannot stream, the reason and a remedy; SymbolError.
         """
@@ -123,9 +123,10 @@ class Model(Described):
     def feedback(self, ties: Optional[Mapping[str, str]] = None, **named: str) -> "Model":
         """Feed outputs of each step to inputs of the next: ``feedback({"stateN": "state"})``.
 
-        The first step gets zeros. Both may be parts, as in ``feedback({"out[0]": "h", "out[1]":
-        "c"})``. Streams, made by ``stream()``, own that state; it is reset, cloned and saved with
-        them. Errors: ArgumentError, ShapeError, DTypeError; PulseError if the model is pulsed.
+        The first step gets zeros. Both sides may be parts of an output or input, as in
+        ``feedback({"out[0]": "h", "out[1]": "c"})``. Streams, made by ``stream()``, own that state; it is
+        reset, cloned and saved with them. Errors: ArgumentError, ShapeError, DTypeError; PulseError if
+        the model is pulsed.
         """
         pairs = [(_text("output", output), _text("input", value))
                  for output, value in {**_mapping("ties", ties), **named}.items()]
@@ -142,7 +143,7 @@ class Model(Described):
     def frames(self, axes: Optional[Mapping[str, int]] = None, **named: int) -> "Model":
         """State the frame axes of a model whose extents are numbers: ``frames(mix=2)``.
 
-        Inputs of the same shape have the same axis. The axes of outputs are inferred, or named too.
+        Inputs of the same shape have the same axis. The axes of outputs are inferred unless named.
         Call ``feedback`` first and ``stream()`` last; the stream takes any number of frames.
         Errors: ArgumentError; ShapeError for an input or output whose axis cannot be inferred;
         PulseError.
@@ -174,7 +175,7 @@ class Model(Described):
               seed: int = 0) -> Dict[str, int]:
         """Compare streams of noise with whole runs, in every mode, at lengths that follow from the
         model. With a ``window`` of left, step and right frames in place of the pulse, the
-        whole runs are those of each window. Returns the counts of comparisons. Errors:
+        whole model runs over each window. Returns the counts of comparisons. Errors:
         NotReachedError if no stream in that time was long enough to fill every window of frames;
         StateError if a frame differs or nothing could be compared; PulseError."""
         pulsed = self._streaming(symbol, None if window and pulse == "auto" else pulse, window)
@@ -209,7 +210,7 @@ class Model(Described):
 
         ``target``: CPUs to make plans for, such as ``"avx2"`` or ``["avx2", "neon"]``. ``weights``:
         ``"f16"``, ``"q8"`` or ``"q4"`` quantise the weights of layers, and ``"int8"`` also the inputs of
-        these layers. Nodes in ``keep`` keep their weights. Outputs change. ``notes``:
+        these layers; this changes outputs. Nodes in ``keep`` keep their weights in f32. ``notes``:
         include the names that profiles show. A pulsed model is audited first, for
         ``audit_seconds``; 0 skips the audit. Errors: SymbolError, PulseError, ArgumentError,
         UnsupportedError, FileError; StateError if the audit finds a difference. Warns if the time
@@ -232,8 +233,8 @@ class Model(Described):
                              tuple(WeightLayer(*layer) for layer in layers), audited)
 
     def to_nnef(self) -> bytes:
-        """Return the model as a tar archive of NNEF for ``rill.load``, whatever its original
-        format, with its bound symbols. Errors: FileError if there is no space for a temporary
+        """Return the model as a tar archive of NNEF for ``rill.load``, from any original format,
+        with its bound symbols. Errors: FileError if there is no space for a temporary
         file."""
         import tempfile
 
@@ -383,8 +384,8 @@ def load(source: Source, symbols: Optional[Symbols] = None, *,
     ``symbols`` are bound at once: ``{"B": 1}``. ``constants`` replace inputs of an ONNX file by
     numbers, which can decide branches: ``{"sr": 16000}``. ``threads`` share the large steps,
     typical of whole runs, of this model and models derived from it; the bits do not depend on their
-    number. One run at a time uses them, and a child of ``os.fork`` has none. ``limits`` bound what
-    the file may cost, as docs/reliability.md describes: max_expanded_bytes, max_ratio, max_entries,
+    number. One run at a time uses them, and a child of ``os.fork`` has none. ``limits`` bound the
+    cost of the file, as docs/reliability.md describes: max_expanded_bytes, max_ratio, max_entries,
     max_text_bytes, max_nodes, max_symbols, max_folded_bytes; 0 means the default. Errors: FileError,
     ParseError with file and line, UnsupportedError with the operator, SymbolError, ArgumentError.
     """

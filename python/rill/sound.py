@@ -48,8 +48,8 @@ class Effect:
         effect = rill.Effect(stream, 48000, channels=2)
         out = effect(block)                      # int16, int32 or float32, (frames, channels)
 
-    ``model_rate``: Hz; by default the property rill.sample_rate. ``block``: frames of each call, or a divisor of them,
-    for less latency. ``worker``: a thread that calls ``work`` steps the model, a pulse later.
+    ``model_rate``: Hz; by default the property rill.sample_rate. ``block``: the frames of each call, or a divisor,
+    which lowers the latency. ``worker``: the steps run in a thread that calls ``work``, a pulse later.
     ``reference_channels``: channels of the second input of a model, such as the sound that a loudspeaker plays.
     ``crossings``: zero crossings of the resamplers' sinc, 8 to 256; more make a narrower transition and a longer
     latency. A model of one channel runs on each channel. The stream itself does not change.
@@ -96,12 +96,12 @@ class Effect:
         self._effect.bypass(on)
 
     def work(self) -> int:
-        """Step the pulses that wait, of an effect with ``worker``, and return their number. A thread calls it several
+        """Step the waiting pulses of an effect with ``worker``, and return their number. A thread calls it several
         times per pulse while another one calls the effect."""
         return self._effect.work()
 
     def offline(self, on: bool) -> None:
-        """Step in the call of the effect in place of ``work``, for rendering faster than sound."""
+        """Run the steps in the call of the effect instead of ``work``, for rendering faster than real time."""
         self._effect.offline(on)
 
     def reset(self) -> None:
@@ -113,8 +113,8 @@ class Effect:
         return self._effect.save()
 
     def load(self, state: bytes) -> None:
-        """Continue a saved stream of an effect with the same model and options. Other bytes are refused, with
-        ``ParseError``, and the effect is new then."""
+        """Continue a saved stream of an effect with the same model and options. Errors: ParseError for other bytes;
+        the effect is then reset."""
         self._effect.load(state)
 
 

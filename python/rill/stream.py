@@ -24,7 +24,7 @@ Frames = Union[int, Tuple[Optional[int], ...]]
 class Stream(_rill.Stream):
     """One stream of a pulsed model: ``model.pulse("S", 8)`` makes it.
 
-    A stream belongs to one thread at a time, and refuses calls of a second one meanwhile. Any
+    A stream belongs to one thread at a time: calls of a second thread meanwhile raise StateError. Any
     number of streams share the plan of a model. A stream allocates its memory when it is made.
     """
 
@@ -163,7 +163,7 @@ def step_together(streams: Sequence[Stream], frames: Sequence[Pulse]) -> List[Ou
     and is reset independently, and may continue with ``push`` and ``finish``.
 
     Errors: ArgumentError for streams of different plans, or one that occurs twice; ShapeError for
-    frames that are not one pulse; StateError for a stream that has taken its last frames by ``push``.
-    Nothing has run then.
+    frames that are not one pulse; StateError for a stream whose last frames came by ``push``. After an
+    error no stream has moved.
     """
     return _rill.step_together(list(streams), list(frames))

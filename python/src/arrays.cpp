@@ -75,7 +75,7 @@ nb::object window_on(const rill_view& view, int type, const nb::object& owner) {
 /// Return the function of a type that exports tensors without a reference; null if it has none. A
 /// subclass may interpret elements differently, so an inherited entry does not count.
 const dlpack::ExchangeApi* exchange_of(PyTypeObject* type) {
-  static PyTypeObject* last = nullptr;  // under the interpreter's lock
+  static PyTypeObject* last = nullptr;  // guarded by the GIL
   static const dlpack::ExchangeApi* found = nullptr;
   if (type == last) return found;
   PyObject* const own = type->tp_dict;

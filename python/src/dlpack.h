@@ -18,7 +18,7 @@ struct Tensor {
     uint16_t lanes;
   } dtype;
   int64_t* shape;
-  int64_t* strides;  ///< in elements; null before version 1.2 for rows one after the other
+  int64_t* strides;  ///< in elements; null, before version 1.2, for row-major elements
   uint64_t byte_offset;
 };
 
@@ -26,7 +26,7 @@ constexpr int32_t kCpu = 1;
 constexpr int32_t kPinned = 3;
 enum Code : uint8_t { kInt = 0, kUint = 1, kFloat = 2, kBool = 6 };
 
-/// The attribute __dlpack_c_exchange_api__ of a type holds it in a capsule of this name.
+/// The name of the capsule in the attribute __dlpack_c_exchange_api__ of a type.
 constexpr char kCapsule[] = "dlpack_exchange_api";
 struct ExchangeApi {
   uint32_t major, minor;

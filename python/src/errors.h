@@ -8,7 +8,7 @@
 
 namespace rill::python {
 
-/// A failure on its way to Python, where it becomes an exception of rill._errors.
+/// A failure that nanobind translates to an exception of rill._errors.
 struct Failure : Error {
   std::string expected;
   std::string found;

@@ -23,14 +23,14 @@ Record sized() {
 /// Return the value of a property: a number, text or flag, or a list of these.
 nanobind::object value_of(const rill_property& property);
 
-/// Return the caller's buffers for outputs: one, a sequence with one per output, or Python's None.
-/// Errors: RILL_E_ARG for another number of them.
+/// Return the caller's output buffers from `out`: a buffer, or a list or tuple with one per output.
+/// Empty if `out` is None. Errors: RILL_E_ARG for another number of buffers.
 std::vector<nanobind::object> buffers_of(nanobind::handle out, size_t outputs);
 /// Refuse buffers that share memory with each other, or with an input of the call.
 void check_apart(const std::vector<InputArray>& inputs, const std::vector<OutputArray>& outputs,
                  const std::vector<nanobind::object>& buffers);
 
-/// Refuse a call with a message of this binding.
+/// Throw an error of the binding itself, as opposed to one of the library.
 [[noreturn]] void refuse(rill_status code, std::string message, std::string hint = {});
 
 /// A model, which never changes, so that any thread may read it.
@@ -47,7 +47,7 @@ class Model {
   rill_model* model_;
 };
 
-/// Threads that share the work of steps: the caller's, and others started for it.
+/// Threads that share the work of steps: the caller's, and others that this class starts.
 class Threads {
  public:
   /// Errors: RILL_E_ARG unless `count` is 1 to 256.
@@ -56,7 +56,7 @@ class Threads {
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
-  /// Assign them to a session, unless the process was forked since: a child has no threads.
+  /// Assign the threads to a session, except in a forked child, which has no threads.
   void share_with(rill_session* session) const;
 
  private:
@@ -83,8 +83,8 @@ class Plan {
     }
     return false;
   }
-  /// Run a plan that does not stream on one array per input; return a list of arrays: the buffers
-  /// of `out` unless it is None.
+  /// Run a plan without streams. `values`: one array per input. Return the output arrays: the
+  /// buffers of `out` unless it is None.
   nanobind::list run(const nanobind::sequence& values, nanobind::handle out);
   /// Let threads share the steps of sessions. Call it before any session is made.
   void use(std::shared_ptr<const Threads> threads) { threads_ = std::move(threads); }
@@ -99,7 +99,7 @@ class Plan {
   rill_plan* plan_;
   std::vector<rill_io_info> io_[2];
   std::vector<rill_stream_info> streams_;
-  std::vector<rill_session*> idle_;  ///< under the interpreter's lock
+  std::vector<rill_session*> idle_;  ///< guarded by the GIL
 };
 
 /// One stream of a plan, run by one thread at a time.
@@ -136,7 +136,7 @@ class Stream {
   /// Push all frames. Errors: those of rill_push; RILL_E_STATE for an input that is too far ahead:
   /// then some frames were pushed.
   void push_all(const std::vector<InputArray>& inputs, std::vector<OutputArray>* outputs);
-  /// Push and pull for as long as frames move, without the interpreter's lock.
+  /// Push and pull for as long as frames move, without the GIL.
   rill_status push_while_moving(const std::vector<InputArray>& inputs,
                                 std::vector<OutputArray>* outputs, std::vector<int64_t>* taken);
   std::vector<InputArray> arrays_of(const nanobind::args& values, const nanobind::kwargs& named,
@@ -145,13 +145,13 @@ class Stream {
   std::vector<OutputArray> room_for(const std::vector<InputArray>& inputs,
                                     const std::vector<nanobind::object>& buffers) const;
   std::vector<OutputArray> room_for_tail(const std::vector<nanobind::object>& buffers) const;
-  /// Return the tail, after rill_finish.
+  /// Pull the tail into `outputs`, after rill_finish.
   void pull_tail(std::vector<OutputArray>* outputs);
   nanobind::object hand_out(std::vector<OutputArray>* outputs,
                             const std::vector<nanobind::object>& buffers, bool finished);
-  /// Let a stream that was stepped together take any number of frames again.
+  /// After `step_together`, allow `push` with any number of frames again.
   void leave_steps();
-  /// Copy the frames of one step into the buffers of the inputs.
+  /// Copy the frames of one step to the input buffers.
   rill_session_step begin_step(nanobind::handle frames);
   nanobind::object end_step();
   int64_t frames_due(size_t output, int64_t steps) const;
@@ -164,7 +164,7 @@ class Stream {
   std::vector<rill_stream_info> streams_;
   std::vector<size_t> streaming_;  ///< inputs that stream
   std::vector<char> known_;        ///< per input: whether it streams or has a value
-  bool stepped_ = false;           ///< whether its last frames came by step_together
+  bool stepped_ = false;           ///< whether step_together took the last frames
   std::atomic<bool> held_{false};
 };
 

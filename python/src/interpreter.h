@@ -4,11 +4,11 @@
 
 namespace rill::python {
 
-/// Releases the interpreter's lock during its lifetime, and acquires it again afterwards.
+/// Releases the GIL during its lifetime, and acquires it again afterwards.
 ///
-/// While the interpreter ends, it would unwind a returning thread through C++ frames, which ends
-/// the process. So once the end has begun, threads without the lock wait until the process is gone,
-/// and no thread releases the lock any more.
+/// While the interpreter ends, it would unwind a thread that acquires the GIL through C++ frames,
+/// which aborts the process. So once the end has begun, threads without the GIL wait until the
+/// process is gone, and no thread releases the GIL any more.
 class WithoutGil {
  public:
   WithoutGil();
@@ -20,18 +20,18 @@ class WithoutGil {
   PyThreadState* state_ = nullptr;
 };
 
-/// Call `work` without the interpreter's lock. It must not touch Python objects.
+/// Call `work` without the GIL. `work` must not touch Python objects.
 template <class Work>
 auto unlocked(Work&& work) {
   const WithoutGil out;
   return work();
 }
 
-/// Call `work` with the interpreter's lock, from a thread that may be without it. Do nothing once
-/// the end of the interpreter has begun.
+/// Call `work` with the GIL, from a thread that may not hold it. Do nothing once the end of the
+/// interpreter has begun.
 void locked(void (*work)(void* argument), void* argument);
 
-/// Make the end of the interpreter wait for returning threads.
+/// Make the end of the interpreter wait for threads that are acquiring the GIL.
 void wait_at_exit(nanobind::module_& module);
 
 }  // namespace rill::python

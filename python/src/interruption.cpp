@@ -5,7 +5,7 @@ namespace nb = nanobind;
 namespace rill::python {
 namespace {
 
-/// To take the interpreter's lock more often would slow down other threads.
+/// Acquiring the GIL more often would slow down other threads.
 constexpr std::chrono::milliseconds kBetween{50};
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 namespace rill::python {
 
-/// Lets Ctrl-C and the function of `rill.progress` cancel the calls of this thread, as long as it
-/// lives.
+/// Lets Ctrl-C and the function of `rill.progress` cancel the calls of this thread during its
+/// lifetime.
 class Interruption {
  public:
   Interruption();
@@ -23,14 +23,14 @@ class Interruption {
   using Clock = std::chrono::steady_clock;
 
   static int receive(void* user, rill_stage stage, double fraction);
-  /// Return whether to continue. With the interpreter's lock.
+  /// Return whether to continue. Needs the GIL.
   bool ask(rill_stage stage, double fraction) const;
 
   bool has_function_ = false;
   Clock::time_point asked_ = Clock::now();
 };
 
-/// As `unlocked`, for calls that take long and report progress. Throws what Ctrl-C raises, and the
+/// As `unlocked`, for long calls that report progress. Throws the exception of Ctrl-C, or of the
 /// function that receives progress.
 template <class Work>
 auto interruptible(Work&& work) {

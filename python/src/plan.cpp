@@ -144,7 +144,7 @@ Plan* open_file(const nb::bytes& path, const nb::dict& limits) {
   return new Plan(plan);
 }
 
-/// Plans have their own aligned memory.
+/// Open a copy of the bytes, in aligned memory that the plan owns.
 Plan* open_bytes(const nb::bytes& bytes, const nb::dict& limits) {
   constexpr std::align_val_t kAlignment{64};
   const rill_open_opts opts = open_opts(limits);

@@ -70,7 +70,7 @@ AudioOptions options_of(const Plan& plan, int64_t device, int64_t model, int32_t
   return options;
 }
 
-/// An effect with the memory that its plan lies in. Two threads may use it, if one calls `work`.
+/// An effect, and the memory of its plan. Two threads may use it, if one of them calls `work`.
 struct Effect {
   Effect(const Plan& plan, int64_t device, int64_t model, int32_t channels, int64_t block,
          bool worker, int32_t reference, int crossings)

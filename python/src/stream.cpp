@@ -19,8 +19,8 @@ constexpr int64_t kUnknownTailPulses = 64;
 
 int64_t ceil_of(int64_t value, int64_t by) { return (value + by - 1) / by; }
 
-/// Pull the queued frames of each streaming output, as far as they fit. Return whether anything
-/// moved.
+/// Pull the queued frames of each streaming output, as far as they fit. Return whether any frame
+/// was pulled.
 bool pull_all(rill_session* session, std::vector<OutputArray>* outputs,
               const std::vector<rill_stream_info>& streams, rill_status* status) {
   bool moved = false;

@@ -20,7 +20,7 @@ def model_folders():
 
 
 def streams_of(folder):
-    """(symbol, pulse) that the README names; None where the model does not stream."""
+    """Return (symbol, pulse) of the model's README; None if the model does not stream."""
     text = (folder / "README.md").read_text()
     match = re.search(r"streams along (\w+) \(input axis \d+\), reference pulse (\d+)", text)
     return (match[1], int(match[2])) if match and "bidirectional" not in text else None

@@ -16,7 +16,7 @@ COLUMNS = {"begin": "double", "end": "double"}
 
 
 def speech_or_death(scored):
-    """Die once at each of some files, and always at one."""
+    """Die at the first attempt of a file named once*, and at every attempt of a file named always*."""
     name = pathlib.Path(scored.file).name
     marks = pathlib.Path(os.environ["RILL_TEST_MARKS"])
     if name.startswith("once") and not (marks / name).exists():

@@ -1,4 +1,4 @@
-"""Call every function with random invalid arguments: nonsense.py FOLDER SEED CALLS. Status 0: no crash.
+"""Call every function with random invalid arguments: nonsense.py FOLDER SEED CALLS. Exit status 0: no crash.
 
 FOLDER is where a model is written. Exceptions of every kind are fine.
 """

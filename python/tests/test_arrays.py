@@ -1,4 +1,4 @@
-"""Arrays of every kind: arrays with exactly convertible values are accepted, all others are refused."""
+"""Arrays of every kind: rill accepts arrays whose values convert exactly, and refuses all others."""
 
 import numpy as np
 import pytest
@@ -117,7 +117,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_all_others_are_refused_and_change_nothing(model, wanted, kind):
+def test_all_other_values_are_refused_and_change_nothing(model, wanted, kind):
     value, error = REFUSED[kind]
     with pytest.raises(error) as caught:
         model(value)
@@ -199,7 +199,7 @@ def test_lists_whose_values_an_array_would_change_are_refused():
 
 
 def buffers_like(wanted):
-    """Return buffers for the output: (buffer, the same memory as an array)."""
+    """Return output buffers, as pairs: the buffer, and an array over its memory."""
     gapped = np.empty((*wanted.shape, 3), wanted.dtype)
     columns = np.empty(wanted.shape[::-1], wanted.dtype).T
     dense = np.empty(wanted.shape, wanted.dtype)
@@ -316,7 +316,7 @@ class ChangedSign:
         return self.array.__dlpack_device__()
 
 
-def test_signs_that_a_tensor_has_yet_to_flip_are_flipped(model, wanted):
+def test_pending_negations_of_a_tensor_are_resolved(model, wanted):
     assert model(ChangedSign(-X)).tobytes() == wanted.tobytes()
     assert model.pulse("S", 8).run(ChangedSign(-X)).tobytes() == wanted.tobytes()
 

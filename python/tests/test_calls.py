@@ -41,7 +41,7 @@ def test_a_model_comes_from_bytes_and_from_files_that_are_open(model, wanted, tm
         rill.load(io.BytesIO(b""))
 
 
-def test_threads_change_no_bit_and_go_with_the_models_that_are_made_of_one(wanted, tmp_path):
+def test_threads_change_no_bit_and_derived_models_share_them(wanted, tmp_path):
     before = len(os.listdir("/proc/self/task"))
     shared = rill.load(PATH, threads=3)
     assert len(os.listdir("/proc/self/task")) == before + 2
@@ -74,7 +74,7 @@ def test_a_forked_child_runs_without_the_threads_of_its_parent():
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
-def test_streams_that_step_together_have_the_bits_of_streams_apart(model, count):
+def test_streams_that_step_together_have_the_bits_of_separate_streams(model, count):
     random = np.random.default_rng(count)
     sounds = [random.standard_normal((1, 40 + 3 * at, 40), np.float32) for at in range(count)]
     streams = [model.pulse("S", 8) for _ in sounds]
@@ -83,7 +83,7 @@ def test_streams_that_step_together_have_the_bits_of_streams_apart(model, count)
         frames = rill.step_together(streams, [x[:, begin:begin + 8] for x in sounds])
         for part, each in zip(parts, frames):
             part.append(each)
-        if begin == 16:  # one continues in another session, from its state
+        if begin == 16:  # another session continues from the state of one stream
             saved = streams[0].state
             streams[0] = model.pulse("S", 8)
             streams[0].state = saved
@@ -92,7 +92,7 @@ def test_streams_that_step_together_have_the_bits_of_streams_apart(model, count)
         assert np.concatenate(part, axis=1).tobytes() == model(sound).tobytes()
 
 
-def test_steps_together_that_are_wrong_move_no_stream(model):
+def test_invalid_common_steps_move_no_stream(model):
     one, two, other = model.pulse("S", 8), model.pulse("S", 8), model.pulse("S", 16)
     pulse = X[:, :8]
     for streams, frames, error in (
@@ -170,7 +170,7 @@ def test_an_open_stream_and_a_closed_one_show_what_they_are(model):
     assert repr(stream) == "<rill.Stream, closed>" and "closed" in stream._repr_html_()
 
 
-def test_an_import_brings_neither_numpy_nor_logging():
+def test_an_import_loads_neither_numpy_nor_logging():
     code = "import sys, rill; print([name for name in ('numpy', 'logging', 'asyncio', 'tempfile', " \
         "'fractions', 'html') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Compiled models run as models do, from a file and from bytes, and report errors."""
+"""Compiled models run like models, from a file and from bytes, and report errors."""
 
 import gc
 import pickle
@@ -145,7 +145,7 @@ def test_it_is_pickled_by_its_path(model, tmp_path):
         pickle.dumps(rill.load_plan(path.read_bytes()))
 
 
-def test_limits_of_files_that_are_loaded_name_their_keyword(model, tmp_path):
+def test_errors_of_limits_name_the_keyword(model, tmp_path):
     path = tmp_path / "model.nnef.tgz"
     model.save(path)
     for source in (path, path.read_bytes()):

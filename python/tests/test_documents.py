@@ -1,4 +1,4 @@
-"""All Python, C and shell code in the documents for Python users runs unchanged."""
+"""The `python` blocks of the pages for Python users, and all code of the tour, run unchanged."""
 
 import os
 import pathlib
@@ -24,7 +24,7 @@ def blocks_of(path):
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """A folder with the files that the documents name."""
+    """Copy the files that the documents name into a folder, enter it, and return it."""
     shutil.copy(FOLDER / "model.nnef.tgz", tmp_path / "vad.nnef.tgz")
     shutil.copy(FOLDER / "io.npz", tmp_path / "io.npz")
     monkeypatch.chdir(tmp_path)
@@ -32,7 +32,7 @@ def place(tmp_path, monkeypatch):
 
 
 def run_python(path, blocks):
-    """Run the pieces as one program, with the line numbers of the document."""
+    """Run code blocks as one program; tracebacks show the lines of the document."""
     program = types.ModuleType("document")
     program.audio = arrays_of(FOLDER / "io.npz")["audio"]
     sys.modules["document"] = program
@@ -42,7 +42,7 @@ def run_python(path, blocks):
 
 
 @pytest.mark.parametrize("name", ["README.md", "python/README.md", "docs/python.md"])
-def test_pieces_of_python_run(name, place):
+def test_python_blocks_run(name, place):
     blocks = [each for each in blocks_of(ROOT / name) if each[0] == "python"]
     assert blocks
     plain = [each for each in blocks if "torch" not in each[1] and "Both" not in each[1]]
@@ -54,7 +54,7 @@ def test_pieces_of_python_run(name, place):
         assert whole.shape[1] > 0
 
 
-def test_pieces_with_pytorch_run(place):
+def test_blocks_with_pytorch_run(place):
     for module in ("torch", "torch_to_nnef"):
         pytest.importorskip(module, reason=f"{module} is not installed")
     path = ROOT / "docs/python.md"
@@ -65,7 +65,7 @@ def test_pieces_with_pytorch_run(place):
 
 
 def installed_library(place):
-    """Return a pkg-config for the library of the build that contains the program."""
+    """Write a stub pkg-config that names librill.so of the build of `RILL_PROGRAM`; return its folder."""
     program = os.environ.get("RILL_PROGRAM", str(ROOT / "build/release/bin/rill"))
     library = pathlib.Path(program).resolve().parents[1] / "api"
     if not (library / "librill.so").exists() or not shutil.which("cc"):

@@ -87,7 +87,7 @@ def test_random_pushes_have_the_bits_of_the_program(folder, program, tmp_path):
     pushes_done.append(pushes)
 
 
-def test_as_many_pushes_as_promised():
+def test_enough_pushes_were_compared():
     if len(pushes_done) < len(STREAMING):
         pytest.skip("the test of pushes did not run for every model")
     assert sum(pushes_done) >= TOTAL_PUSHES

@@ -1,4 +1,4 @@
-"""The table of kinds of modules is right about some of them, and finds an export that is wrong."""
+"""scripts/torch_modules.py: the outcomes of some kinds are those of the page, and it finds a wrong export."""
 
 import importlib.util
 import types

@@ -19,7 +19,7 @@ def cells():
 
 
 def shown(code, names):
-    """Run a cell; return the value of its last line."""
+    """Run the code of a cell; return the value of its last line."""
     tree = ast.parse(code)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "<cell>", "exec"), names)
@@ -61,7 +61,7 @@ def test_the_stored_notebook_has_no_outputs():
 
 
 def blocks_of(page):
-    """(name of the row, [(x, width)]) of the picture."""
+    """Return (name, [(x, width)]) for each row of the picture."""
     rows = []
     for part in page.split("<svg")[1].split("</svg>")[0].split("<")[1:]:
         if part.startswith('text x="0"'):
@@ -97,7 +97,7 @@ def test_the_picture_has_the_delay_the_pulse_and_the_tail(pulse):
     assert f"pulse {pulse} + delay {wait} frames" in stream._repr_html_()
 
 
-def test_a_failure_shows_the_lines_of_the_caller_alone():
+def test_a_failure_shows_only_the_lines_of_the_caller():
     stream = rill.load(path_of("kws_gru"), symbols={"B": 1}).pulse("S", 8)
 
     def of_the_caller():

@@ -31,7 +31,7 @@ def test_a_source_archive_holds_the_library_and_the_headers_that_it_needs(tmp_pa
     assert "../" not in project and not any(name.endswith("_test.cpp") for name in names)
 
 
-def test_the_installed_package_says_what_it_is():
+def test_the_installed_package_describes_itself():
     import importlib.metadata
 
     import rill

@@ -64,7 +64,7 @@ def test_ctrl_c_ends_an_audit():
     timer.join()
 
 
-def test_threads_have_functions_of_their_own():
+def test_each_thread_has_its_own_function():
     seen = []
     with rill.progress(lambda stage, fraction: seen.append(stage)):
         thread = threading.Thread(target=rill.load, args=(ARCHIVE,))

@@ -23,7 +23,7 @@ def stream(model):
 
 
 class Balanced(HTMLParser):
-    """Fails for unbalanced tags, and for references to anything outside of the page."""
+    """A parser that fails for unbalanced tags, and for references to other files or addresses."""
 
     def __init__(self):
         super().__init__()
@@ -51,7 +51,7 @@ def test_pages_are_whole_and_load_nothing(model, stream):
         check_page(each._repr_html_())
 
 
-def test_columns_of_numbers_stand_at_the_right_and_texts_at_the_left(model, stream):
+def test_numbers_are_right_aligned_and_texts_left_aligned(model, stream):
     page = model._repr_html_()
     version = model.properties["torch_version"]
     assert version[0].isdigit() and f'<td style="text-align:left">{version}</td>' in page
@@ -107,7 +107,7 @@ def test_latency_is_that_of_the_layers(stream):
     assert (output.delay, output.delay_input_frames, output.pulse) == (2, 4, 4)
     assert stream.delay == 2
     assert output.rate == Fraction(1, 2)
-    # The first frame of a pulse waits for the next seven, and the delay.
+    # The first frame of a pulse waits for the next seven frames, and for the delay.
     assert output.latency_ms == 10 * (output.delay_input_frames + 7)
     assert stream.latency().outputs[0].latency_ms is None
     assert "kws_gru" in str(report) and "delay" in str(report)

@@ -1,4 +1,4 @@
-"""Effects and listeners against the sums that their models compute."""
+"""Effects and listeners give the sums that their models compute."""
 
 import threading
 
@@ -23,14 +23,14 @@ graph network(x) -> (y)
 
 
 def stream_of(ahead, pulse, channels=None):
-    """A model of y(t) = x(t) / 2 + x(t + ahead) / 4, for each channel."""
+    """Return a stream of a model of y(t) = x(t) / 2 + x(t + ahead) / 4, for each channel."""
     text = GRAPH.format(ahead=ahead, before=f"{channels}, " if channels else "",
                         pads="(0, 0), " if channels else "", axis=1 if channels else 0)
     return rill.load(text.encode()).pulse("S", pulse)
 
 
 def wanted(sound, ahead, latency):
-    """The output by the model's definition."""
+    """Return the output by the model's definition."""
     later = np.concatenate([sound[ahead:], np.zeros_like(sound[:ahead])])
     out = np.float32(0.5) * sound + np.float32(0.25) * later
     return np.concatenate([np.zeros((latency,) + sound.shape[1:], np.float32), out])[:len(sound)]
@@ -82,7 +82,7 @@ def test_integers_round_to_the_nearest():
     np.testing.assert_array_less(np.abs(out - want), 0.5 + 1e-9)
 
 
-def test_a_late_worker_is_reported_and_the_stream_keeps_its_place():
+def test_a_late_worker_is_reported_and_later_frames_keep_their_positions():
     effect = rill.Effect(stream_of(1, 100), 16000, model_rate=16000, worker=True)
     sound = noise(4000) + 2
     found = []
@@ -134,7 +134,7 @@ def test_states_move_and_other_bytes_are_refused():
             second.load(bad)
 
 
-def test_bypass_plays_the_input_as_late():
+def test_bypass_plays_the_input_with_the_same_latency():
     effect = rill.Effect(stream_of(40, 160), 16000, model_rate=16000)
     effect.bypass = True
     assert effect.bypass

@@ -64,7 +64,7 @@ def test_denoisers_stream_with_the_least_delay(name):
     module = Denoiser(n_fft, hop, center, window(n_fft), complex_mask, length)
     report = exports.export(module, torch.randn(2, 400), SOUND, "S", exporters=["nnef"])
     assert report.ok, str(report)
-    # The last frame that covers a block of a hop ends n_fft - hop samples after the block.
+    # A block of `hop` samples is covered by frames up to one that ends n_fft - hop samples after the block.
     (output,) = report.latencies[max(report.latencies)].outputs
     assert output.delay_input_frames == n_fft - hop
     for samples in (n_fft, 331, 1024):
@@ -101,7 +101,7 @@ def test_the_overlap_add_equals_istft(settings):
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5 * float(wanted.abs().max()))
 
 
-def test_pytorch_has_its_own_transform_back_after_an_export():
+def test_an_export_restores_the_transform_of_pytorch():
     def functions():
         return (torch.istft, torch.functional.istft, torch.Tensor.istft, torch.mul,
                 torch.Tensor.mul, torch.Tensor.__mul__, torch.Tensor.__rmul__)

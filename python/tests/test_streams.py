@@ -27,7 +27,7 @@ def joined(*parts):
     return np.concatenate(parts, axis=1).tobytes()
 
 
-def test_a_clone_and_a_saved_state_go_on_alike(model):
+def test_a_clone_and_a_saved_state_continue_alike(model):
     wanted = model(X).tobytes()
     stream = model.pulse("S", 8)
     begun = stream.push(X[:, :37])
@@ -66,7 +66,7 @@ def test_calls_of_a_closed_stream_are_refused(model):
     assert "closed" in repr(stream) and stream.closed
 
 
-def test_bytes_that_are_no_state_are_refused_and_change_nothing(model):
+def test_bytes_that_are_not_a_state_are_refused_and_change_nothing(model):
     stream = model.pulse("S", 8)
     begun = stream.push(X[:, :40])
     state = stream.state
@@ -130,7 +130,7 @@ def test_wrong_calls_are_refused(model):
             call()
 
 
-def test_texts_that_c_would_cut_short_are_refused(model, tmp_path):
+def test_texts_that_c_would_truncate_are_refused(model, tmp_path):
     for call in (lambda: rill.load(path_of("kws_gru"), symbols={"B\0": 1}),
                  lambda: model.bind({"S": "8\0"}), lambda: model.bind({"\udc80": 1}),
                  lambda: model.pulse("S\0", 8), lambda: model.pulse("S", "8\0"),
@@ -153,7 +153,7 @@ def test_paths_of_any_bytes_are_written_and_read(model, tmp_path):
         assert again.name == str(tmp_path / name) and again._repr_html_()
 
 
-def test_models_are_pickled_as_they_are_bound(model):
+def test_pickled_models_keep_their_bound_symbols(model):
     for how in (lambda each: pickle.loads(pickle.dumps(each)), copy.deepcopy):
         again = how(model)
         assert again.symbols == ["S"] and again.name == model.name
@@ -163,7 +163,7 @@ def test_models_are_pickled_as_they_are_bound(model):
     assert rill.load(model.to_nnef())(X).tobytes() == model(X).tobytes()
 
 
-def test_a_child_process_goes_on_with_a_stream(model):
+def test_a_child_process_continues_a_stream(model):
     wanted = model(X).tobytes()
     stream = model.pulse("S", 8)
     begun = stream.push(X[:, :37])
@@ -174,7 +174,7 @@ def test_a_child_process_goes_on_with_a_stream(model):
     assert joined(begun, stream.push(X[:, 37:]), stream.finish()) == wanted
 
 
-def test_files_that_are_no_models_are_refused(tmp_path):
+def test_files_that_are_not_models_are_refused(tmp_path):
     (tmp_path / "x.tgz").write_bytes(b"\x1f\x8b" + b"x" * 100)
     (tmp_path / "graph.nnef").write_text("version 1.0;\ngraph network(x) -> (y)\n{ y = foo(x); }")
     for path in (tmp_path / "x.tgz", tmp_path / "graph.nnef", tmp_path, tmp_path / "none",
@@ -265,7 +265,7 @@ def sum_stream(tmp_path):
     return rill.load(tmp_path).pulse("S", 4)
 
 
-# Frames pushed before, the frames of each input in the failing push, and the text of the failure.
+# The frames pushed before, the frames of each input in the failing push, and the text of the error.
 FAIL_MIDWAY = {
     "one is far ahead": (3, (40, 2), rill.StateError, '"a" has 35 frames too many'),
     "the other is far ahead": (2, (1, 30), rill.StateError, '"b" has 28 frames too many'),
@@ -304,7 +304,7 @@ def field(number, value):
 
 
 def onnx_of_a_running_sum():
-    """y = gain * x + state, and state_out = y, each of [1, 2] f32."""
+    """Return an ONNX file of y = gain * x + state, and state_out = y, each of [1, 2] f32."""
     def node(op, inputs, output):
         names = b"".join(field(1, name) for name in inputs)
         return field(1, names + field(2, output) + field(4, op))
@@ -320,7 +320,7 @@ def onnx_of_a_running_sum():
     return field(1, 8) + field(7, graph) + field(8, field(2, 17))
 
 
-def test_states_of_onnx_files_go_round():
+def test_states_of_onnx_files_are_fed_back():
     model = rill.load(onnx_of_a_running_sum(), constants={"gain": 3})
     assert [io.name for io in model.inputs] == ["x", "state"]
     stream = model.feedback({"state_out": "state"}).stream()
@@ -331,10 +331,10 @@ def test_states_of_onnx_files_go_round():
     assert clone.push(x[:, 4:]).tobytes() == wanted[:, 4:].tobytes()
     stream.reset()
     assert stream.push(x).tobytes() == wanted.tobytes()
-    # Each step is the last frame of the step before and one more.
+    # Each step has the last frame of the previous step, and one more frame.
     with_context = model.context(x=1).feedback(state_out="state").stream()
     assert with_context.push(x[:, :4]).shape == (1, 8)
-    # Lanes that change places, and frames on the first axis.
+    # Reorder the lanes, and put frames on the first axis.
     crossed = model.feedback({"state_out[:,0]": "state[:,1]", "state_out[:,1]": "state[:,0]"})
     rows = crossed.frames(x=0).stream().push(x.reshape(5, 2))
     state = np.zeros(2, np.float32)
@@ -356,7 +356,7 @@ def resident_bytes():
         return int(file.read().split()[1]) * 4096
 
 
-def test_memory_is_flat(model):
+def test_memory_does_not_grow(model):
     def use_everything():
         stream = model.pulse("S", 8)
         for _ in range(20):
@@ -435,7 +435,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("how", ENDS)
-def test_the_interpreter_ends_in_peace(how):
+def test_the_interpreter_exits_without_a_crash(how):
     program = textwrap.dedent(f"""
         import numpy as np, rill
         x = np.load({str(bundles(path_of('kws_gru').parent)[0])!r})["mel"][:1]

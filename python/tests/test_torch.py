@@ -82,7 +82,7 @@ def test_exports_that_are_right_for_the_example_alone_are_found(how, tmp_path):
     assert options or any("return x.flip(1)" in note for note in report.notes), report.notes
 
 
-def test_wrong_numbers_raise_where_that_is_asked_for():
+def test_wrong_numbers_raise_if_strict():
     with pytest.raises(rill.CheckError) as caught:
         exports.export(modules.Reversed(), FRAMES, modules.BATCH_TIME, strict=True,
                        exporters=["nnef"])
@@ -140,7 +140,7 @@ def test_a_function_of_the_sizes_makes_inputs_that_fit(tmp_path):
 
 
 class Kept(torch.nn.Module):
-    """Takes the first frames, as many as an input says: as a number of Python, or not."""
+    """Returns the first N frames; an input gives N, which becomes a Python number or stays a tensor."""
 
     def __init__(self, python):
         super().__init__()
@@ -236,8 +236,8 @@ def test_outputs_in_containers(how):
     assert ("output_count (int)" in "".join(report.notes)) == (how == "a dataclass")
 
 
-# The first exporter fails at each of these: the size of the example, a write that it drops, no
-# translation, and a loop whose count is that of the example.
+# The first exporter fails for each of these modules: it bakes the size of the example, drops a write,
+# lacks a translation, or bakes the number of iterations.
 SECOND = {
     "the last frame": lambda x: x[:, -1],
     "a write to every second feature": lambda x: _doubled(x * 1),
@@ -303,7 +303,7 @@ def test_magnitudes_and_nan_are_compared(monkeypatch):
     report = exports.export(Calling(torch.relu), FRAMES, modules.BATCH_TIME)
     what = " ".join(row.what for row in report.rows)
     assert report.ok and all(each in what for each in ("0.001", "1000", "with a NaN")), what
-    # An export that is right for the example's magnitudes alone, and one that drops NaN.
+    # An export that is right only for the example's magnitudes, and one that drops NaN.
     for given, exported in ((torch.tanh, lambda x: x.clamp(-8, 8).tanh() * (x.abs() < 200)),
                             (torch.relu, lambda x: torch.where(x > 0, x, 0.0))):
         original = exports.exporting.EXPORTERS["nnef"]
@@ -321,12 +321,12 @@ def test_magnitudes_and_nan_are_compared(monkeypatch):
 
 
 @pytest.mark.parametrize("function", [
-    # Differences of large numbers: PyTorch's own rounding is as large.
+    # Differences of large numbers: PyTorch's own rounding error is as large.
     lambda x: (x * 1e4).sum(-1) - (x * 1e4).flip(-1).cumsum(-1)[..., -1],
     # A product of NaN and 0 may be either.
     lambda x: torch.fft.rfft(x, dim=-1).imag,
 ])
-def test_rounding_of_pytorch_itself_is_no_fault(function):
+def test_rounding_of_pytorch_itself_is_not_a_fault(function):
     report = exports.export(Calling(function), FRAMES, modules.BATCH_TIME)
     assert report.ok, str(report)
 
@@ -369,7 +369,7 @@ def test_other_threads_are_heard_while_an_exporter_is_muted(caplog, capsys):
     assert logger.level == level and logger.filters == filters
 
 
-def test_steps_are_logged_and_other_loggers_stay_as_they_are(caplog):
+def test_steps_are_logged_and_other_loggers_do_not_change(caplog):
     class Logging(torch.nn.Module):
         def forward(self, x):
             logging.getLogger("another").info("forward")

@@ -1,4 +1,4 @@
-"""Type checkers take the code of the documents, and know the types of what calls return."""
+"""Type checkers accept the code of the documents, and infer the types of the results of calls."""
 
 import importlib.util
 import json
@@ -65,7 +65,7 @@ def code_of_documents():
 
 
 def programs(folder):
-    """Write the programs to check: each piece of the documents, and the calls."""
+    """Write the programs to check: the code blocks of the documents, and the calls."""
     texts = [*code_of_documents(), ("calls", CALLS)]
     for at, (name, text) in enumerate(texts):
         (folder / f"program_{at}.py").write_text(f"# {name}\n{BEFORE}{text}")

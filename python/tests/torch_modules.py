@@ -175,7 +175,7 @@ def frames(*shape):
 
 
 def streaming():
-    """Name: (module, example, open axes, delay of the first output at the least pulse).
+    """Return, by name: (module, example, open axes, delay of the first output at the least pulse).
 
     Delays are counted by hand: a filter of k taps without padding gives frame t once t + k - 1 are
     there, one with padding p once t + k - 1 - p are.
@@ -208,7 +208,7 @@ def streaming():
 
 
 def refused():
-    """Name: (module, example, open axes, submodule at fault, the line of its source)."""
+    """Return, by name: (module, example, open axes, faulty submodule, the line of its source)."""
     sound = frames(2, 40, 8)
     return {
         "bidirectional": (Bidirectional(), sound, BATCH_TIME, "encoder.rnn", "# both ways"),
@@ -220,7 +220,7 @@ def refused():
 
 
 class PaddedToTheLongest(nn.Module):
-    """The length of the example stays in the graph, and PyTorch refuses inputs of other lengths."""
+    """The exporter bakes the length of the example, and the module refuses inputs of other lengths."""
 
     def forward(self, x, lengths):
         longest = int(lengths.max())
@@ -229,7 +229,7 @@ class PaddedToTheLongest(nn.Module):
 
 
 class Masked(nn.Module):
-    """Takes inputs alone whose lengths fit, and keeps no length."""
+    """Accepts only inputs whose lengths fit, but nothing of the example's length is baked."""
 
     def forward(self, x, lengths):
         assert x.shape[1] == int(lengths.max())

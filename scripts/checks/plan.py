@@ -5,15 +5,15 @@ import dataclasses
 
 import suites as table
 
-# A suite runs at least once in this number of runs.
+# The maximum number of consecutive runs without a suite.
 RUNS_BETWEEN = 2
-# A change of more lines than this in a suite's sources is a change in depth.
+# A change of more lines than this in a suite's sources makes it run.
 LINES_IN_DEPTH = 300
 
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """The lines that a change adds and removes, by path; None where it is not known."""
+    """The numbers of lines that a change adds and removes, by path; None if the change is unknown."""
     lines: dict | None
 
     @property

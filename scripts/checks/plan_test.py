@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check which suites a change runs, over drawn histories of changes.
+"""Check which suites a change runs, over random histories of changes.
 
     plan_test.py
 """

@@ -4,10 +4,10 @@
 cache is warm; the record of earlier runs replaces it. `when` is the kind of change that runs the
 suite:
 
-    docs      every change: no build, or little of one
+    docs      every change; these suites build little or nothing
     code      every change of code
     sources   changes of its sources, and in rotation
-    rotation  changes of its sources in depth, and in rotation
+    rotation  changes of many lines of its sources (LINES_IN_DEPTH), and in rotation
 """
 
 import dataclasses

@@ -70,7 +70,7 @@ def i64(values):
 
 @functools.cache
 def groups():
-    """Return the folder of each operator, "ops/GROUP". An operator stands there as its registry and its name."""
+    """Map each operator to its folder, "ops/GROUP": that of the source with its registry and its declaration."""
     named = re.compile(r'"(?:tract|rill)_\w+",\s*"(?:fragment )?([a-z_0-9]+)')
     return {name: path.parent.relative_to(ROOT).as_posix() for path in sorted((ROOT / "ops").glob("*/*.cpp"))
             if not path.name.endswith("_test.cpp")
@@ -78,7 +78,7 @@ def groups():
 
 
 def group_of(statements):
-    """Return the folder of the tested operator: the last called one that has a folder."""
+    """Return the folder of the tested operator: the last called operator that has a folder."""
     called = re.findall(r"\b([a-z]\w*)(?=[(<])", statements)
     return next((groups()[name] for name in reversed(called) if name in groups()), FRAGMENTS)
 

@@ -482,10 +482,10 @@ def khronos():
          {"x": wide_x}, (np.sign(wide_x) * 2.0 ** exponents).astype(np.float32), 1e-6)
 
 
-# Fragments of NNEF's standard: the text of the specification.
+# Fragments of NNEF's standard, by the specification.
 
 def averaged(x, size):
-    """Means over `size` frames around each, zeros outside: half of an even window lies before."""
+    """Return the mean of `size` frames around each frame, with zeros outside; (size - 1) // 2 are earlier."""
     before = (size - 1) // 2
     padded = np.pad(wide(x), ((0, 0), (0, 0), (before, size - 1 - before)))
     return np.stack([padded[:, :, t:t + size].mean(2) for t in range(x.shape[2])], 2)
@@ -550,7 +550,7 @@ def fragments():
          (spread + bias[:, None]).astype(np.float32), FLOAT)
 
 
-# Operators that came from ONNX.
+# Operators for ONNX files.
 
 def onnx_operators():
     x = f32(2, 5, 3)

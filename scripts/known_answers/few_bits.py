@@ -16,7 +16,7 @@ BLOCK = 32
 
 
 def upper_half(value, up):
-    """The float of 8 significant bits next to a value; of larger size if `up`, else the nearest."""
+    """Return a float of 8 significant bits: the next one of larger magnitude if `up`, else the nearest."""
     bits = int(np.abs(F32(value)).view(np.uint32))
     bits += 0xFFFF if up else 0x7FFF + (bits >> 16 & 1)
     size = np.uint32(bits & 0xFFFF0000).view(F32)

@@ -49,7 +49,7 @@ def nearest_float(y):
 
 
 def real(function, **ends):
-    """Return a function of finite numbers; `low` and `high` are its values at the infinities."""
+    """Extend a function of finite numbers to NaN and to the infinities, where its values are `low` and `high`."""
     def at(x):
         if math.isnan(x):
             return NAN
@@ -86,7 +86,7 @@ ALPHA, GAMMA = f32(1.67326319217681884765625), f32(1.05070102214813232421875)
 
 
 def functions():
-    """Name, NNEF, ONNX, ulp, absolute, relative to max(1, |x|), function."""
+    """Return rows of: name, NNEF, ONNX, bounds (ulp, absolute, relative to max(1, |x|)), function."""
     exact = 0.0
     yield "abs", "abs(x)", "Abs", exact, 0, 0, real(abs, low=INF)
     yield "neg", "neg(x)", "Neg", exact, 0, 0, real(lambda x: -x, low=INF, high=-INF)

@@ -3,9 +3,9 @@
 
     python3 scripts/known_answers/resize_pairs.py [MOST]
 
-The rule: the place of a frame is a fraction of integers, which determines the nearest frame.
-onnxruntime divides by an f32 scale, and so misses places exactly on a frame or between two. The
-script counts those pairs, and fails if onnxruntime differs anywhere else.
+The rule: the position of an output frame is an exact fraction, which determines the nearest input frame.
+onnxruntime divides by an f32 scale, which can misplace positions exactly on a frame or half-way between
+two. The script counts the pairs with such differences, and fails if onnxruntime differs elsewhere.
 """
 
 import math
@@ -55,7 +55,7 @@ def nearest(at, mode):
 
 
 def is_exact(at, mode):
-    """Return whether a place lies exactly where the mode changes from one frame to the next."""
+    """Return whether a position lies exactly where the mode changes from one frame to the next."""
     return (at if mode in ("floor", "ceil") else at + Fraction(1, 2)).denominator == 1
 
 

@@ -37,8 +37,8 @@ def graph(statements, inputs, outputs):
 
 
 def run(statements, inputs, outputs, writer=None):
-    """Return tract's outputs, or the last lines of its error. `writer`: rill-tract, which first
-    reads and rewrites the model."""
+    """Return tract's outputs, or the last lines of its error. If `writer`, rill-tract, is given, it first
+    reads the model and writes it again."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         (root / "model").mkdir()
@@ -64,8 +64,8 @@ def run(statements, inputs, outputs, writer=None):
 
 def check(cases, differs, writer=None):
     """Print the cases in which tract disagrees; `differs` lists the known ones and their reasons.
-    With a writer these are skipped, because rill may write a simpler graph; so are rill's own
-    operators."""
+    With a writer, known cases are skipped, because rill may write a simpler graph; so are cases of rill's
+    own operators."""
     if not shutil.which("tract"):
         raise SystemExit("the program tract is not installed")
     disagreements = 0

@@ -103,7 +103,7 @@ class Archive(Part):
         return "windows" in self.name
 
     def zlib(self, run):
-        """Build zlib for a machine whose compiler has none. Returns the options that name it."""
+        """Build zlib for a target whose compiler lacks it. Return the CMake options that select it."""
         folder = fresh(run.scratch / f"zlib-{self.name}")
         call(["scripts/platforms.sh", "--zlib-sources", run.scratch / "zlib"], cwd=run.source)
         objects = []
@@ -132,7 +132,7 @@ class Archive(Part):
         stage = fresh(run.scratch / self.name)
         call(["cmake", "--install", build, "--prefix", stage / title], log=log)
         if self.zig:
-            # Static libraries built for libc++ serve no program of another C++ library.
+            # Static libraries built with libc++ do not link with another C++ library.
             for path in [*stage.glob("*/lib/*.a"), *stage.glob("*/lib/cmake/rill/rill-*-targets*.cmake")]:
                 if "shared" not in path.name:
                     path.unlink()

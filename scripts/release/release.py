@@ -38,7 +38,7 @@ class Run:
 
 
 def versions():
-    """The versions that files of the tree state, by path."""
+    """Return the version that each file of the tree states, by path."""
     read = lambda path: (ROOT / path).read_text()
     found = {"CMakeLists.txt": re.search(r"project\(rill VERSION ([0-9.]+)", read("CMakeLists.txt"))[1],
              "python/pyproject.toml": re.search(r'^version = "(.+)"', read("python/pyproject.toml"), re.M)[1],

@@ -1,7 +1,7 @@
 """The software bill of materials of a release (CycloneDX 1.5), and the licences of the included code.
 
-Lists third parties whose code is compiled into files of a release. `parts` names these files: library
-(librill), program (rill, rill-tract), python, or c++ (the compiler's library, where it is linked statically).
+Lists the third-party code that is compiled into files of a release. `parts` names these files: library
+(librill), program (rill, rill-tract), python, or c++ (files that link the C++ library statically).
 """
 
 import datetime

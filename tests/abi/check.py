@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Compare the functions, numbers and struct layouts of rill.h, compile.h, progress.h and verify.h with
-tests/abi/rill.txt, which programs that are built already rely on. Layouts are those of 64-bit machines.
+"""Compare the functions, constants and struct layouts of rill.h, compile.h, progress.h and verify.h with
+tests/abi/rill.txt, the interface of existing programs. Layouts are those of 64-bit targets.
 
     check.py ROOT CC [--write]
 
@@ -22,7 +22,7 @@ COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
 
 def members(body):
-    """Return the names of a struct's members. The name of a function pointer is in its brackets."""
+    """Return the names of a struct's members, also of function pointers."""
     body = re.sub(r"\(\*(\w+)\)\([^)]*\)", r"\1", body)
     return MEMBER.findall(body)
 

@@ -1,5 +1,5 @@
-// rill/audio.h gives the same sound as rill/audio.hpp. Effects are bypassed, saved and continued
-// without a shift in time.
+// rill/audio.h gives the same sound as rill/audio.hpp. Bypassing, saving and continuing an effect
+// does not shift its output.
 
 #include "rill/audio.h"
 

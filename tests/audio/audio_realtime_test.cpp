@@ -1,5 +1,5 @@
-// A callback that processes sound calls neither the heap nor locks nor the system. A ring buffer
-// carries the sound to a thread.
+// A callback that processes sound uses no heap, lock or system call. A ring buffer carries the
+// sound to a thread.
 
 #include <gtest/gtest.h>
 

@@ -111,9 +111,9 @@ TEST(AudioEffect, OutputsOfAnotherRateComeBackAtTheRateOfTheDevice) {
   struct Layer {
     const char* kernel;
     const char* call;
-    double late;   // seconds, of the filter
+    double late;   // delay of the filter in seconds
     double gain;   // at 300 Hz
-    double image;  // of the output at 15700 Hz, which devices of higher rates play
+    double image;  // amplitude at 15700 Hz in the output of devices of higher rates
   };
   // A repeated sample is the sum of 2 neighbours at 32 kHz, which delays by half a sample and
   // attenuates by a cosine.

@@ -1,5 +1,5 @@
-// Effects whose steps run in another thread give the same frames one pulse later, or silence that
-// they report.
+// Effects whose steps run in another thread give the same frames one pulse later, or silence for
+// pulses that they report as late.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-"""Small networks of the kinds that people write themselves, each with a feature typical of its kind.
+"""Small networks of kinds that users write themselves, each with a feature typical of its kind.
 
 BLOCK_CASES is a list as `modules.py` describes.
 """
@@ -109,7 +109,7 @@ class Ecapa(nn.Module):
 
 
 class Rotary(nn.Module):
-    """Attention with rotary positions, grouped keys, and a causal mask made from the length."""
+    """Grouped-query attention with rotary positions, and a causal mask made from the length."""
 
     def __init__(self):
         super().__init__()
@@ -185,7 +185,7 @@ class MaskedStft(nn.Module):
 
 
 class Sinc(nn.Module):
-    """Filters that are computed from two frequencies each."""
+    """Band-pass filters, each computed from two frequencies."""
 
     def __init__(self):
         super().__init__()
@@ -233,7 +233,7 @@ class GraphNet(nn.Module):
 
 
 class Crnn(nn.Module):
-    """Images of text lines: columns become steps of two LSTMs."""
+    """A reader of text-line images: columns are the time steps of two LSTMs."""
 
     def __init__(self):
         super().__init__()
@@ -249,7 +249,7 @@ class Crnn(nn.Module):
 
 
 class Subsampled(nn.Module):
-    """The front of an encoder: two strided convolutions over time and bins, then blocks."""
+    """The front end of an encoder: two strided convolutions over time and bins, then blocks."""
 
     def __init__(self):
         super().__init__()

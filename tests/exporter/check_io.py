@@ -3,9 +3,9 @@
 
 usage: check_io.py RILL_TRACT [--tract PROGRAM] [--architectures] [NAME ...]
 
-The exporter runs the module in PyTorch, writes archive and bundle, and has the program compare them by its
-own rules. With --tract, that program repeats what fails in rill-tract, and a failure counts only if it
-succeeds. With --architectures, whole architectures of torchvision, torchaudio and transformers are exported
+The exporter runs the module in PyTorch, writes an archive and a bundle, and runs rill-tract, which compares its
+outputs with the bundle. With --tract, tract repeats each case that fails in rill-tract; a failure counts only if
+tract succeeds. With --architectures, whole architectures of torchvision, torchaudio and transformers are exported
 instead, which takes minutes. Exit status 77 without torch or torch_to_nnef; run.sh installs them.
 """
 
@@ -32,7 +32,7 @@ from extended import EXTENDED_CASES
 from integers import INTEGER_CASES
 from rarer_cases import RARER_CASES
 
-# Errors of the exporter if the runtime fails or differs. Its other errors concern its own writing.
+# Errors of the exporter if the runtime fails or differs. Its other errors are faults of the export.
 RUNTIME_ERRORS = ("T2NErrorIOPytorchTractNotISO", "T2NErrorTract")
 
 

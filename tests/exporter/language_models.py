@@ -4,10 +4,10 @@
 usage: language_models.py RILL_TRACT [--tract PROGRAM] [--keep FOLDER] [NAME ...]
 
 Models of transformers with random weights and a tokenizer of single letters are exported with their caches as
-inputs and outputs. Then the program runs the bundles that the exporter writes for prompts, prompts with a
-past, and single tokens. With --tract, that program repeats what fails in rill-tract, and a failure counts
-only if it succeeds. With --keep, archives and bundles remain in that folder. Exit status
-77 if a package is not installed.
+inputs and outputs. Then rill-tract runs the bundles that the exporter writes for prompts, prompts with a
+past, and single tokens. With --tract, tract repeats each case that fails in rill-tract; a failure counts only
+if tract succeeds. With --keep, archives and bundles remain in that folder. Exit status 77 if a package is not
+installed.
 """
 
 import contextlib

@@ -19,8 +19,8 @@ class Cases(list):
     """A list of cases (name, module, inputs, open axes, options), or (name, function that returns module,
     inputs and open axes, None, None, options).
 
-    Open axes are None, those of the first input as {1: "S"}, or those of some as
-    {"input_1": {1: "S"}}. Options are those of the exporter's target.
+    Open axes are None, {1: "S"} for the first input, or {"input_1": {1: "S"}} by input. Options are those of
+    the exporter's target.
     """
 
     def case(self, name, module, *inputs, axes=None, **options):

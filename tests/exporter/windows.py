@@ -3,9 +3,9 @@
 
 usage: windows.py RILL [--seed N]
 
-RILL is the program. PyTorch runs each module in f64 over every window alone, which is a slice of the input
-with zeros before and after it. `rill --window` must give the middle frames of each window. So must the model
-that `rill compile --window` writes, also if its state is saved and loaded. Exit status 1 if anything differs;
+RILL is the program. PyTorch runs each module in f64 over every window, a slice of the input padded with zeros
+on both sides. `rill --window` must give the middle frames of each window. So must the model that
+`rill compile --window` writes, also if its state is saved and loaded. Exit status 1 if anything differs;
 77 without PyTorch or torch_to_nnef.
 """
 
@@ -74,7 +74,7 @@ class Score(torch.nn.Module):
         return torch.softmax(self.layer(x).mean(dim=1), dim=-1)
 
 
-# Modules, with input frames per output frame; none for one row per window.
+# Modules, with input frames per output frame; None: one row per window.
 CASES = (
     ("bilstm", lambda: Bidirectional(torch.nn.LSTM), 1),
     ("bigru", lambda: Bidirectional(torch.nn.GRU), 1),

@@ -3,9 +3,10 @@
     python field.py PROGRAM [--only REGEX] [--packages FOLDER]
 
 The packages come from the package index, at the versions and hashes of requirements.txt. Each model runs
-whole against onnxruntime, with its free sizes fixed and free. Models with states stream over a minute of
-sound, fed back by rill, against a loop over onnxruntime that follows the package's own wrapper. Exit status 1
-if anything differs; 77 without numpy, onnx and onnxruntime, or if the packages are not available.
+whole against onnxruntime, with its open extents bound and open. Models with states stream over a minute of
+sound, where rill feeds the states back; a loop over onnxruntime that follows the package's wrapper gives the
+expected outputs. Exit status 1 if anything differs; 77 without numpy, onnx and onnxruntime, or if the packages
+are not available.
 """
 import argparse
 import re
@@ -50,7 +51,7 @@ def unpack(folder, into):
 
 def session_of(path):
     options = onnxruntime.SessionOptions()
-    # Without this, onnxruntime's products of unsigned and signed bytes saturate on CPUs with AVX2 only.
+    # Without this, onnxruntime's products of unsigned by signed bytes saturate on CPUs with AVX2 but no VNNI.
     options.add_session_config_entry("session.x64quantprecision", "1")
     options.intra_op_num_threads = 1
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])

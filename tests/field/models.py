@@ -6,12 +6,12 @@ import numpy as np
 
 @dataclasses.dataclass
 class Model:
-    """`given` maps each input to its type and shape; strings in a shape are free sizes.
+    """A model of a package. `given` maps each input to its type and shape; strings in a shape are open extents.
 
     `values` has values for inputs without plausible random ones, or functions that draw them; `sizes` lists
-    values of free sizes to run with. `decides` names inputs that control the computation. `within` is the
-    tolerance relative to the largest output. `draws` is more than one if a last bit can change all later
-    values: then a quarter of the draws must be close."""
+    values of the open extents to run with. `decides` names inputs that control the computation. `within` is the
+    tolerance relative to the largest output. `draws` is more than one if a difference in a last bit can change all
+    later values: then a quarter of the draws must be close."""
 
     path: str
     given: dict

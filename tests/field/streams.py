@@ -21,8 +21,8 @@ def sound(rate=16000):
 
 @dataclasses.dataclass
 class Stream:
-    """`feedback` maps outputs to inputs of the next step. `context` is the number of samples of the
-    previous step to repeat before each step. `constants` are constant inputs. `frames` returns the whole
+    """A stream of a model. `feedback` maps outputs to inputs of the next step. `context` is the number of samples
+    of the previous step that are prepended to each step. `constants` are constant inputs. `frames` returns the whole
     input, which is cut into steps of `step` along its second axis."""
 
     path: str

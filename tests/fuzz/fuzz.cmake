@@ -1,6 +1,6 @@
-# rill_fuzz(<target> DEPENDS ... [OF <target>] [CORPUS <target>]): tests/fuzz/fuzz_<target>.cpp, which replays
-# its corpus in every build, and is linked with libFuzzer if RILL_FUZZ is set (Clang). OF takes the source of
-# another target, with other libraries. CORPUS takes the seeds of another target.
+# rill_fuzz(<target> DEPENDS ... [OF <target>] [CORPUS <target>]): build tests/fuzz/fuzz_<target>.cpp, which
+# replays its corpus in every build, and is linked with libFuzzer if RILL_FUZZ is set (Clang). OF: use the source of
+# another target, with other libraries. CORPUS: use the seed corpus of another target.
 function(rill_fuzz target)
   cmake_parse_arguments(ARG "" "OF;CORPUS" "SOURCES;DEPENDS" ${ARGN})
   if(NOT ARG_OF)

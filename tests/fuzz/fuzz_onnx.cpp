@@ -1,4 +1,4 @@
-// The input is an ONNX file: load, simplify, write, tie outputs to inputs, prepare and run.
+// The input is an ONNX file: load, simplify, write, feed outputs back to inputs, prepare and run.
 
 #include "core/exec/plan.h"
 #include "core/exec/session.h"

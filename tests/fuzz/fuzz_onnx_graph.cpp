@@ -156,7 +156,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
 namespace {
 
-/// If a model crashes the loader here, its file remains in the folder of temporary files.
+/// Load a model from a temporary file, which remains if the loader crashes.
 bool loads(const std::string& model) {
   const auto path = temporary("rill_fuzzed_", ".onnx");
   std::ofstream(path, std::ios::binary) << model;

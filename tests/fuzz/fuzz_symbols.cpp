@@ -1,4 +1,4 @@
-// The input is an expression of symbols. It prints, reads back, and keeps its values.
+// The input is an expression of symbols. Its text reads back as an expression with the same values.
 
 #include "core/dim/dim.h"
 #include "tests/fuzz/target.h"

@@ -1,4 +1,4 @@
-// The input is a graph.nnef. An accepted text prints, and the print parses to the same print.
+// The input is a graph.nnef. Parsing and printing an accepted text twice gives the same text.
 
 #include "nnef_loader/syntax/parser.h"
 #include "nnef_loader/syntax/printer.h"

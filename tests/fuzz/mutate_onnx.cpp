@@ -235,7 +235,7 @@ class GraphChange {
     replace_uses(read, name, random_.chance(50));
     graph_.push_back(text_field(kNode, message_of(node)));
   }
-  /// Make the nodes and outputs that read a wire read another: all of them, or the first.
+  /// Replace a wire by another in all nodes and outputs that read it, or only in the first.
   void replace_uses(const std::string& from, const std::string& to, bool all) {
     for (Field& field : graph_) {
       if (field.number != kNode && field.number != kOutput) continue;

@@ -146,7 +146,7 @@ std::vector<int64_t> extents_of(const Fields& tensor) {
   return out;
 }
 
-/// Encode values of this type, or too few if the shape is large.
+/// Encode values of this type: one per element, or fewer if the shape is large.
 std::string values_of(int64_t type, const std::vector<int64_t>& extents, Random* random) {
   constexpr int64_t kMost = 4096;
   int64_t count = 1;

@@ -9,10 +9,10 @@ namespace rill::test {
 struct Declared {
   struct Attribute {
     std::string name;
-    std::string type;  ///< "integer", "scalar", "string", with [] for lists; others are not made
+    std::string type;  ///< "integer", "scalar", "string", with [] for lists; others are not drawn
   };
   std::string op;
-  int inputs = 0;  ///< the required ones; two for a list
+  int inputs = 0;  ///< the number of required inputs; two for a list
   std::vector<Attribute> attributes;
 };
 

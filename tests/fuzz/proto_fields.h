@@ -13,9 +13,9 @@ namespace rill::test {
 
 struct Field {
   int number = 0;
-  int type = 0;  ///< of the wire format: 0 varint, 1 and 5 of eight and four bytes, 2 the rest
-  uint64_t value = 0;   ///< of a field without a length
-  std::string content;  ///< of a field with one
+  int type = 0;  ///< the wire type: 0 varint, 1 and 5 fixed (8 and 4 bytes), 2 length-delimited
+  uint64_t value = 0;   ///< the value of a field without a length
+  std::string content;  ///< the bytes of a field with a length
 };
 using Fields = std::vector<Field>;
 

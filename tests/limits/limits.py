@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Refuse models and compiled models by each limit of the command line, and run them once it is raised.
+"""Check that each limit of the command line refuses a model, and that the model runs with a raised limit.
 
     limits.py RILL MODELS PAGES
 
@@ -29,7 +29,7 @@ def expect(holds, what):
 
 
 def check(option, few, *command):
-    """Expect a refusal by `few` that names the option, and success with a limit that grows to the number found."""
+    """Expect a refusal with the limit `few` that names the option, and success with the number found as limit."""
     limit, done = few, None
     for _ in range(40):
         done = run(*command, option, limit)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Check that no folder asks more often than it did for the class of an operator.
+"""Check that the number of tests for an operator's class does not grow in any folder.
 
     class_tests.py ROOT
 
-An operator's module tells what others must know of it; code that tests for its class, by `as<Conv>()`,
-has to be found and changed for every new operator. Each folder keeps a count, which may fall: lower
-it here then. Who needs one more test asks the operator instead, by a member of `Op` with a default.
+Code that tests for an operator's class, by `as<Conv>()`, has to be found and changed for every new
+operator. Instead of one more test, call a member of `Op` that has a default. The script has a count for
+each folder; if a count falls, lower it here.
 """
 
 import collections

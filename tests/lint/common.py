@@ -1,4 +1,4 @@
-"""What the lints share: which files are ours, and a self-test before every run."""
+"""Shared code of the lints: the list of source files, and a self-test before every run."""
 
 import pathlib
 import subprocess
@@ -21,8 +21,8 @@ def sources(root, folders=None):
 def run(check, broken, sound=None):
     """Run `check(root)` on the tree named on the command line, and print its findings.
 
-    `broken` and `sound` are made-up trees, {path: text}: the check must object to each file of the
-    first one by name, and to nothing in the second one.
+    `broken` and `sound` are made-up trees, {path: text}: the check must report each file of `broken`
+    by name, and nothing in `sound`.
     """
     with tempfile.TemporaryDirectory() as folder:
         findings = check(write_tree(folder, broken))
@@ -43,7 +43,7 @@ def run(check, broken, sound=None):
 def arguments(least, most=None):
     """Return the arguments of the lint; print its usage and exit with 2 unless `least` to `most` are given.
 
-    A lint that needs what a build makes says so in its usage by more names than ROOT.
+    A lint that needs files of a build has arguments other than ROOT.
     """
     given = sys.argv[1:]
     if least <= len(given) <= (most or least):

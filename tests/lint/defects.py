@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Check that the table of docs/beside-tract.md, rill beside tract, is what tests/tract/defects.py prints.
+"""Check that the table of docs/beside-tract.md is the output of `tests/tract/defects.py --table`.
 
     defects.py ROOT
 
-Tests of rill that the script names must exist.
+The tests of rill that the script names must exist.
 """
 
 import importlib.util

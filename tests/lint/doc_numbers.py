@@ -3,8 +3,8 @@
 
     doc_numbers.py ROOT
 
-PAGES names, for each row of a page's tables, where the code has the number. A row that is gone from
-the page, or a constant that is gone from the code, is a finding as well. A row of the table of limits
+PAGES gives the place of the number in the code for each row of a page's tables. A row that is missing from
+the page, or a constant that is missing from the code, is a finding as well. A row of the table of limits
 that PAGES lacks is a finding, unless it has no number.
 """
 
@@ -77,8 +77,8 @@ ROWS = [
 ]
 PLAN_ROWS = [
     ("bytes of the file", "plan_file/limits.h", "kFileBytes ="),
-    ("bytes of a session, including its queues for one pulse at a time", "plan_file/limits.h",
-     "kSessionBytes ="),
+    ("bytes of a session whose queues hold one pulse (the default `max_push`)",
+     "plan_file/limits.h", "kSessionBytes ="),
     ("work of a step of a stream: elements that it touches, plus operations; 8 multiply-adds of a "
      "matmul count as one", "plan_file/limits.h", "kStreamWork ="),
     ("the same of a whole run", "plan_file/limits.h", "kWholeWork ="),
@@ -165,7 +165,7 @@ def check(root):
 
 
 def tree(page_numbers, code_numbers):
-    """Pages and files that have all rows; the numbers follow from the index of the row."""
+    """Return made-up pages and files with all rows; functions of a row's index give the numbers."""
     files = {page: "## Limits\n" + "".join(
         f"| {name} | {page_numbers(i)} |\n" for i, (name, _, _) in enumerate(wanted)
         if name != wanted[i - 1][0]) for page, wanted in PAGES}

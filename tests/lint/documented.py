@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check that every public symbol of the interfaces of C, C++ and Python has a description.
+"""Check that every public symbol of the C, C++ and Python interfaces has a description.
 
     documented.py ROOT [DOXYGEN]
 

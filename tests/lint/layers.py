@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Check that every #include follows an arrow of docs/architecture.md.
+"""Check that the table of includes in docs/architecture.md allows every #include.
 
     layers.py ROOT
 
 Tests next to the code and in tests/ may include anything of rill. Third-party headers stay in
 certain folders, and out of rill's own headers.
 
-Groups of operators have an order, too: a group includes those before it, and files in ops/ itself
-include none of them, so that groups form no circles.
+Groups of operators have an order, too: a group may include earlier groups only, and files in ops/ itself
+include none of them, so that there are no cycles.
 """
 
 import re
@@ -19,7 +19,7 @@ ARROWS = {
     "core": [],
     "ops": ["core", "kernels"],
     "pulse": ["core", "ops/stream", "ops/array", "ops/control", "ops/built.h"],
-    # Code that assembles the operators of exporters, or takes them apart.
+    # Code that assembles the operators of exporters, or splits them.
     "pulse/attention": ["core", "ops", "pulse"],
     "pulse/before": ["core", "ops", "pulse"],
     "audit": ["core", "pulse"],

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check that no line of source is longer than 100 columns, as .clang-format has it.
+"""Check that no line of source is longer than 100 columns, the limit of .clang-format.
 
     line_length.py ROOT
 """

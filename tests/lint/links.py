@@ -3,7 +3,7 @@
 
     links.py ROOT
 
-Addresses on the web are left alone, and what scripts/docs.sh makes of the headers (c/html).
+It does not check addresses on the web, and the reference that scripts/docs.sh makes from the headers (c/html).
 """
 
 import re
@@ -24,7 +24,7 @@ def pages(root):
 
 
 def anchors(text):
-    """Return the names that headings of a page have as targets of links."""
+    """Return the anchors of a page's headings."""
     names = set()
     for heading in HEADING.findall(FENCE.sub("", text)):
         name = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")

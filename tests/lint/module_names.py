@@ -3,8 +3,8 @@
 
     module_names.py ROOT CMAKE RILL
 
-A build of few operators tells the module that a model lacks from names that CMake reads out of the
-sources. Here they are held against what the program says that it has.
+If a build lacks the module of an operator, its error names the module, from names that CMake reads from the
+sources. This lint compares these names with the operators of the program.
 """
 
 import pathlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Check that rill itself asks for nothing that the oldest standard library has not: emscripten of
-Debian comes with libc++ 13, whose ranges have no algorithms.
+"""Check that rill uses only features of the oldest supported standard library: Debian's emscripten has
+libc++ 13, which lacks the algorithms of std::ranges.
 
     old_libraries.py ROOT
 """

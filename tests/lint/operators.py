@@ -21,7 +21,7 @@ def check(root, program):
 
 
 def self_test(root, program):
-    """A program that lacks an operator, and one that has another, must be found out."""
+    """Check that the lint detects a program that lacks an operator, and one with an additional operator."""
     listed = subprocess.run([program, "list-ops"], check=True, capture_output=True,
                             text=True).stdout
     for other, name in ((listed.replace(" * conv\n", ""), "conv"),

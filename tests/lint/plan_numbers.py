@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Check that code computes with no number of a plan file before it is checked.
+"""Check that code computes with numbers of a plan file only after checks.
 
     plan_numbers.py ROOT
 
 Sums and products of untrusted numbers may exceed 64 bits. So:
 
 - code that reads and checks records computes with the members of `core/run/plan_records.h` as `Checked`
-  numbers, and reads none without a range;
-- code that runs a plan multiplies these members only where a check has bounded the product (BOUNDED);
+  numbers, and reads each with a range;
+- code that runs a plan multiplies these members only if a check has bounded the product (BOUNDED);
 - the functions that report the memory of a step (`touch_*`) compute with arguments as `Checked` numbers, as
   `Region` does, or after a check of `holds()`.
 """
@@ -26,8 +26,7 @@ BOUNDED = {"ring.pulse * ring.row_bytes", "ring.history * ring.row_bytes",
 MEMBER = re.compile(r'fields\.(?:number|buffer)\("[^"]*", \w+\.(\w+)')
 COMMENT = re.compile(r"//.*")
 TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
-# Numbers of steps, whose arguments `touch_*` checks; a node, or a stride, is checked after it is
-# read.
+# Numbers of steps: `touch_*` checks arguments; a node, or a stride, is checked after it is read.
 WITHOUT_RANGE = re.compile(r"from_\.number\(\)")
 MAY_HAVE_NONE = re.compile(r"void field\(|parts\.(units|most) =|stride\[axis\] =|value\.offset =|"
                            r"zero_point|out\.offset =")
@@ -114,7 +113,7 @@ SOUND = {
 
 
 def whole_check(root):
-    """Return the members from a separate file, which a tree made for a test may lack."""
+    """Return the members of the header, which a tree made for a test may lack."""
     if (root / "plan_file").is_dir() and not (root / "core/run/plan_records.h").is_file():
         common.write_tree(root, {"core/run/plan_records.h": RECORDS})
     return check(root)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check that comments, pages and messages have no sentence of the patterns that must be read twice.
+"""Check that comments, pages and messages avoid patterns of sentences that readers have to read twice.
 
     prose.py ROOT
 
@@ -12,7 +12,7 @@ import tempfile
 
 import common
 
-# By pattern: a regular expression, and what to write. Names in backticks are left out.
+# By pattern: a regular expression, and the advice. Text in backticks is not checked.
 PATTERNS = {
     "clause as a subject": (r"(?:^\s*(?://+|/?\*+|#)?\s*|[a-z)][.;] )(?:What|Those) [a-z](?![^.]*\?)", "name the noun that the sentence is about"),
     "so many": (r"\bso many\b", "write N, or the name of the number"),
@@ -60,13 +60,13 @@ DOCSTRING = re.compile(r'^\s*(?:# |"""|#$)')
 TRAILING = re.compile(r"\s(//[/!]?<? .*)$")
 TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 WITHOUT_MESSAGES = ("tests/", "examples/", "bench/")
-# Files whose comments are checked, but whose texts are left alone.
+# Files whose comments are checked, but not their strings.
 OTHERS = {".cmake", ".css", ".html", ".java", ".js", ".kt", ".mjs", ".py", ".sh", ".swift", ".ts", ".txt"}
 NOT_OURS = {".git", "build", "dist", "node_modules", "shared", "venv"}
 
 
 def others(root):
-    """Return the paths of files of other languages, in order; of texts, only CMake's."""
+    """Return the paths of files of other languages, in order; of .txt files, only CMake's."""
     found = []
     for folder in (path for path in sorted(root.iterdir()) if path.is_dir() and not path.name.startswith(".")):
         found += [path for path in folder.rglob("*") if path.suffix in OTHERS and path.is_file()]
@@ -76,7 +76,7 @@ def others(root):
 
 
 def pages(root):
-    """Return the pages, except the facts that tests read from tests/models."""
+    """Return the pages, except the READMEs of tests/models, which tests parse."""
     found = [path for path in root.rglob("*.md") if not NOT_OURS & set(path.relative_to(root).parts)]
     return sorted(path for path in found if not path.is_relative_to(root / "tests/models"))
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Check that few files use features of single systems.
+"""Check that only the files of PLACES use features of a single system.
 
     system_headers.py ROOT
 
-Headers of POSIX, Linux and Windows, and functions that POSIX puts into headers of C, occur only in the files
-of PLACES, each for one purpose: files, the process, threads, memory, CPU features. Who needs more of a system
-adds it there, for every system.
+Headers of POSIX, Linux and Windows, and functions that POSIX adds to headers of C, occur only in the files
+of PLACES, each for one purpose: files, the process, threads, memory, CPU features. Put further uses there, with
+code for every system.
 """
 
 import re

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Check that the programs print by cli/say_impl.h alone, which escapes names from files.
+"""Check that the programs print only through cli/say_impl.h, which escapes names from files.
 
     terminal.py ROOT
 
-In cli/ nothing else formats or writes text for people; JSON leaves as `safe_json` alone, and markup holds
-text as `markup_text`. In python/rill, pages are built by _html.py alone.
+In cli/ nothing else formats or writes text for people; JSON is printed only through `safe_json`, and text in markup
+goes through `markup_text`. In python/rill, only _html.py builds pages.
 """
 
 import re

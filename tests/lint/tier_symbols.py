@@ -3,9 +3,9 @@
 
     tier_symbols.py NM ARCHIVE CXX
 
-A linker keeps one copy of each weak symbol (an inline function, a template) wherever it was
-compiled. If two tiers, or a tier and the code for every CPU, define the same one, then a CPU may
-meet instructions that it does not have.
+A linker keeps one copy of each weak symbol (an inline function, a template), from any object. If two
+tiers, or a tier and the code for every CPU, define the same symbol, a CPU may run instructions that it
+does not have.
 """
 
 import pathlib
@@ -46,7 +46,7 @@ def check(nm, archive):
 
 
 def self_test(nm, compiler):
-    """Compile one inline function in two tiers; the lint must see it, but not a static one."""
+    """Compile an inline and a static function in two tiers; the lint must report only the inline one."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for tier in ("sse42", "avx2"):

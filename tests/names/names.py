@@ -5,9 +5,9 @@ them.
     names.py RILL RILL_TRACT
 
 Each name is used for nodes, wires, symbols, tensors, attributes, operators, properties and metadata of an
-ONNX file, for the same in NNEF, and in files compiled and written from these. The output of a command must
+ONNX file and of an NNEF archive, and in files compiled and written from these. The output of a command must
 have no control character except its own line ends, no bidirectional override, and no line that starts inside
-a name. JSON must return the names unchanged. Pages must contain them as text only.
+a name. JSON must return the names unchanged. Pages must contain names as text only.
 """
 
 import json

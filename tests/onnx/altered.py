@@ -2,10 +2,10 @@
 
     python altered.py PROGRAM [--seed N] [--count N] [FILE ...]
 
-Models of a few nodes, and FILEs, are changed as messages (a name, a type, an extent, an attribute, an edge
-that closes a cycle, external weights) and as bytes. Each must run or be refused with one error, within the
-time and memory that fit a file of its size. Exit status 1 if one crashes, hangs or fails silently; 77 without
-onnx.
+The script changes models of a few nodes, and FILEs, as messages (a name, a type, an extent, an attribute, an
+edge that closes a cycle, external weights) and as bytes. Each must run or be refused with one error, within
+time and memory limits that depend on the size of the file. Exit status 1 if one crashes, hangs or fails
+silently; 77 without onnx.
 """
 import argparse
 import random

@@ -66,7 +66,7 @@ def expected(made, case):
 def outcome(case, opset, program, folder, is_open):
     """Return the fault, None if there is none, or "left" if onnxruntime does not run the case.
 
-    `is_open`: most extents of the file are symbols, which are bound after it is read."""
+    `is_open`: most extents of the file are symbols, which are bound after the file is loaded."""
     model, given, found = folder / "m.onnx", folder / "in.npz", folder / "out.npz"
     named = {}
 

@@ -24,9 +24,10 @@ def bytes_of(kind, *shape):
 class Case:
     """One node: its inputs, constants and attributes.
 
-    The caller draws the opset, unless it is at least `since`. Floats may differ by `loose` times the usual
-    tolerance. `ahead` are nodes whose outputs the node reads by name. `specified` gives the specified positions of
-    outputs that are not specified everywhere. The extents of a `closed` case are always numbers."""
+    The caller draws the opset, which is at least `since`. Floats may differ by `loose` times the usual
+    tolerance. `ahead` are nodes whose outputs the node reads by name. If the standard does not specify all elements
+    of an output, `specified` gives the positions of the specified ones. The extents of a `closed` case are always
+    numbers."""
 
     def __init__(self, op, inputs, constants=None, order=None, outputs=1, since=0, domain="", loose=1,
                  ahead=(), specified=None, closed=False, **attributes):

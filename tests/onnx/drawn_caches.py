@@ -30,7 +30,7 @@ class Lengths:
         self.frames = 1 if way == "next" else about(24)
         self.past = about(150) if way != "prompt" else pick([None, 0, self.frames + about(9) - 1])
         if way == "ragged" and pick([0, 1]):
-            self.past = self.frames  # a shared buffer with room for the new frames only
+            self.past = self.frames  # a shared buffer with free space for the new frames only
         shared = self.past is not None and self.past >= self.frames and pick([0, 1])
         most = self.past if shared else (self.past or 0) + self.frames
         self.fresh = None
@@ -110,7 +110,7 @@ def group_query():
     constants, ahead = {}, []
     if pick([0, 1]):
         constants["total"] = np.array(lengths.total, np.int32).reshape(pick([(), (1,)]))
-    else:  # the form of files that count the frames of a mask
+    else:  # the form in files that compute lengths by summing a mask
         given["mask"] = np.ones((batch, lengths.total), np.int64)
         ahead = [helper.make_node("Shape", ["mask"], ["long"], start=1),
                  helper.make_node("Cast", ["long"], ["total"], to=TensorProto.INT32)]

@@ -29,7 +29,7 @@ class Terms:
 
 
 def computed(start, out, prefix, constants):
-    """Nodes that compute one size from another."""
+    """Return nodes that compute one size from another."""
     nodes, wire = [], start
     for i in range(pick([0, 1, 1, 2, 3])):
         op = pick(["Add", "Sub", "Sub", "Div", "Mul", "Max", "Min"])

@@ -38,7 +38,7 @@ class Lists(Case):
 
 
 def appended(body, prefix, values, starts_with):
-    """Return nodes that append drawn values to the sequence `prefix`, the name of the grown sequence, and
+    """Return nodes that append drawn values to the sequence `prefix`, the name of the resulting sequence, and
     whether the last appended tensor is read."""
     if pick([True, False, False]):
         body.append(node("SequenceInsert", [prefix, pick(values), "zero"], [f"{prefix}1"]))
@@ -97,7 +97,7 @@ def lists():
 
 
 def read_again():
-    """Another loop over the results of the first, backwards in half of the cases."""
+    """A second loop over the results of the first one, backwards in half of the cases."""
     turned = node("Sub", ["last", "j"], ["at"]) if pick([True, False]) else node("Identity", ["j"], ["at"])
     body = [turned, node("SequenceAt", ["many", "at"], ["each"]), node("Mul", ["t", "half"], ["u"]),
             node("Add", ["u", "each"], ["v"]), node("SequenceInsert", ["m", "v"], ["m1"]),

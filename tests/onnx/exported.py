@@ -1,10 +1,10 @@
-"""Run the files of users' tools in rill and in onnxruntime, whole and streamed.
+"""Run files of common tools in rill and in onnxruntime, whole and streamed.
 
     python exported.py PROGRAM [--only REGEX] [--keep FOLDER]
 
 PyTorch exports the modules of exported_modules.py by both of its exporters. Other tools quantize, convert to
-f16 and optimise some of them. Each file runs whole with two sizes of its free axes against onnxruntime. If
-time streams, `audit` also compares streams with whole runs. Exit status 1 if anything differs or is refused;
+f16 and optimise some of them. Each file runs whole with two sizes of its open axes against onnxruntime. If
+it has a time axis, `audit` also compares streams with whole runs. Exit status 1 if anything differs or is refused;
 77 without these packages.
 """
 import argparse
@@ -41,7 +41,7 @@ def tensors_of(value):
 
 
 def like(value, axes):
-    """Return a structure with `value` of the axes of each tensor."""
+    """Return the same structure with `value(axes)` in place of the axes of each tensor."""
     if isinstance(value, torch.Tensor):
         return next(axes)
     if isinstance(value, dict):

@@ -96,7 +96,7 @@ def model_of(nodes, inputs, outputs, constants, opset=13):
 
 
 def channels_last(random):
-    """Convolutions in the form of tf2onnx: frames first, with a transpose around each."""
+    """Convolutions in the form of tf2onnx: channels last, with transposes around each."""
     def noise(*shape):
         return random.standard_normal(shape).astype("f4")
     node = helper.make_node

@@ -1,4 +1,4 @@
-"""Scripted PyTorch loops for exported_modules.py, which append frames to lists.
+"""Scripted PyTorch loops over frames, for exported_modules.py. Most append each frame to a list.
 
 The exporter writes them as Loop with sequences, or with growing tensors.
 """
@@ -57,7 +57,7 @@ class Joined(WithCell):
 
 
 class Unbound(nn.Module):
-    """The LSTM of PyTorch's own script benchmarks."""
+    """The LSTM of PyTorch's TorchScript benchmarks."""
 
     def __init__(self):
         super().__init__()

@@ -18,9 +18,9 @@ import exported_streams
 class Module:
     """A module and the options of its export.
 
-    `axes` names the free axes of the inputs in order, as {axis: name}. `time` is the name of the streaming
+    `axes` names the open axes of the inputs in order, as {axis: name}. `time` is the name of the streaming
     axes, or None; a pulse has `steps` frames of it. `exporters` lists which of PyTorch's two exporters can
-    write the module. `not_streamed` is why it does not stream from a file of the newer one."""
+    write the module. `not_streamed` is the reason why files of the newer exporter do not stream."""
 
     name: str
     make: object

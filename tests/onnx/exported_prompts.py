@@ -10,7 +10,7 @@ FORMS = ("joined", "added", "padded", "written", "counted", "triangles", "square
 
 
 def window(frames, left, right, chunk):
-    """Return a mask, true where a query sees a key: chunks of `chunk`, `left` before and `right` after."""
+    """Return a mask, true for visible keys: the chunk of the query, `left` chunks before and `right` after."""
     at = torch.arange(frames) // chunk
     apart = at[:, None] - at[None, :]
     return (apart <= left) & (apart >= -right)
@@ -80,7 +80,7 @@ class Prompted(nn.Module):
 
 
 class JoinedSkips(nn.Module):
-    """A U-Net whose skips are joined to the upsampled frames. `fit`: how their lengths are made equal."""
+    """A U-Net whose skips are concatenated to the upsampled frames. `fit`: how it makes their lengths equal."""
 
     def __init__(self, fit, strides, size=3):
         super().__init__()

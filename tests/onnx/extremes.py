@@ -2,11 +2,11 @@
 
     extremes.py PROGRAM [--seed N] [--count N] [--keep FOLDER]
 
-The operators slide windows, resample or sample over a few elements. The work of a step depends on the data
-inside its windows, so each model runs at once, or is refused with one error. The time limit only detects
-loops over padding; it measures nothing. Outputs of pools and convolutions are compared with NumPy over the
-part of each window inside the data, through ONNX, and through the NNEF that rill writes. Exit status 1 if one
-hangs, crashes or differs; 77 without onnx.
+The operators slide windows, resample or sample over a few elements. A step only touches the data inside its
+windows, so each model must finish within milliseconds, or be refused with one error. The time limit only
+detects loops over padding. Outputs of pools and convolutions are compared with NumPy over the part of each
+window inside the data, from ONNX, and from the NNEF that rill writes. Exit status 1 if one hangs, crashes or
+differs; 77 without onnx.
 """
 import argparse
 import itertools
@@ -48,7 +48,7 @@ class Window:
         if rng.random() < 0.2:
             self.pads = [*before, *[rng.choice([0, extent(rng)]) for _ in range(axes)]]
             return
-        # Some frames after the data, for a few outputs.
+        # Padding after the data, for a few more outputs.
         after = []
         for i, n in enumerate(self.extents):
             before[i] = min(before[i], self.span(i) + 3 * self.strides[i])

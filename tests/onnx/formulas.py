@@ -4,8 +4,8 @@
 
 Draw pairs of f32 from denormals to the largest float, of both signs, with ties, zeros, infinities and NaN.
 Run atan2, fmod and remainder as PyTorch's exporters write them, through ONNX and NNEF, whole and pulsed. The
-expected values are those of the C library in f64, and of exact integers. Ends with 1 where something differs;
-with 77 without onnx.
+expected values are those of the C library in f64, and of exact integers. Exit status 1 if something differs;
+77 without onnx.
 """
 import argparse
 import math
@@ -35,8 +35,7 @@ def flushed(x):
 
 
 def rest(a, b, down):
-    """Return the exact remainder of a / b, rounded down or to zero, as PyTorch's remainder and fmod define
-    it."""
+    """Return the exact remainder of floored division (`down`: PyTorch's remainder) or truncated division (fmod)."""
     if math.isnan(a) or math.isnan(b) or math.isinf(a) or b == 0:
         return math.nan
     if math.isinf(b):
@@ -126,7 +125,7 @@ def save_nnef(path, text):
 
 
 def run(program, model, given, folder):
-    """Return the results of a whole run, which a stream must have bit for bit."""
+    """Return the results of a whole run, after checking that a stream has the same bits."""
     out = folder / "out.npz"
     for more in (["run", "--save-outputs-npz", out], ["--pulse", "S=7", "run", "--assert-output-bundle", out,
                                                       "--approx", "exact"]):

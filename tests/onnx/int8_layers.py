@@ -2,9 +2,9 @@
 
     python int8_layers.py PROGRAM [--seed N] [--count N]
 
-Every expected state is computed in f64 from the states that the program gave one frame before, by the rules of
-docs/compiled.md: weights have a scale per unit and gate, frames and states each a separate scale, and sums are
-exact. So no difference of one frame grows in the next. Exit status 1 if numbers differ, if a stream differs
+NumPy computes every expected state in f64 from the states that the program gave one frame earlier, by the rules
+of docs/compiled.md: weights have a scale per unit and gate, a frame and a state have a scale each, and sums are
+exact. So a difference in one frame does not grow in the next. Exit status 1 if numbers differ, if a stream differs
 from the whole run, or if a layer stays in f32; 77 without onnx.
 """
 import json
@@ -92,7 +92,7 @@ def check(program, rng, work):
             work / "whole.npz")
         got = np.load(work / "whole.npz")["y"].reshape(FRAMES, batch, hidden)
         want = states(cell, x, np.zeros((batch, hidden)), got, w, r, b)
-        # The roundings of each gate, with sums of the size of x and the states, and of sigmoid and tanh.
+        # The rounding of each gate, for sums with the magnitude of x and the states, and that of sigmoid and tanh.
         size = 8 + np.abs(x).max() * np.abs(w).sum(axis=1).max() + np.abs(r).sum(axis=1).max()
         worst, allowed = np.abs(got - want).max(), 2.0 ** -22 * size
         if not worst <= allowed:

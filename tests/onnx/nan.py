@@ -86,7 +86,7 @@ def with_a_nan(length, at, dtype, columns=0):
 
 
 def layers(length, random):
-    """A relu and a clip after matmuls and convolutions, whose kernels absorb them."""
+    """A relu and a clip after matmuls and convolutions, which fuse them."""
     low, high = np.float32(0), np.float32(6)
     ends = {"relu": ("Relu", ["m"]), "clip": ("Clip", ["m", "c2", "c3"]), "least": ("Max", ["m", "c2"])}
     for activation, (op, names) in ends.items():

@@ -1,5 +1,5 @@
-# The conformance tests of ONNX, and random nodes and exports of users' tools against onnxruntime, if these
-# packages are available. The number of passing tests may only rise.
+# The conformance tests of ONNX, and random nodes and files of common tools against onnxruntime, if these
+# packages are available. The number of passing tests must not fall.
 
 if(RILL_ONNX AND TARGET rill_program)
   add_test(NAME onnx_conformance

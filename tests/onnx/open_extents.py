@@ -2,8 +2,8 @@
 
     python open_extents.py PROGRAM [--seed N] [--count N] [--only MAKER]
 
-Kernels, strides, pads, ceil modes, dilations, scales and lengths are random. The file is read once for all
-lengths, so shapes that depend on them remain expressions. Every length must give onnxruntime's numbers. A
+Kernels, strides, pads, ceil modes, dilations, scales and lengths are random. The file is loaded once for all
+lengths, so shapes that depend on the length are expressions. Every length must give onnxruntime's numbers. A
 whole run is never refused if onnxruntime runs it, nor is a stream of a case marked `streams`. Prints
 differences. Exit status 1 if something differs; 77 without onnxruntime.
 """
@@ -74,8 +74,8 @@ def pool():
             "ceil_mode": pick([0, 1, 1])}
     if op == "AveragePool":
         more["count_include_pad"] = pick([0, 1])
-    # onnxruntime outputs frames for windows longer than their input; the standard has none. In a window of
-    # padding alone the largest element is the lowest f32 there, and -inf in PyTorch.
+    # For windows longer than their input, onnxruntime outputs frames, and the standard none. The maximum of a
+    # window that is all padding is the lowest f32 in onnxruntime, and -inf in PyTorch.
     padded = 0 if op == "MaxPool" and dilation > 1 else sum(pads)
     return Case([helper.make_node(op, ["x"], ["y"], **more)], streams=True,
                 suits=lambda n: n + padded >= reach)
@@ -89,7 +89,7 @@ def same():
     if op == "Conv":
         inputs, constants = ["x", "w"], {"w": np.random.randn(3, 2, kernel).astype(np.float32)}
     if op == "AveragePool":
-        # Padding that does not count cannot be added to the input, so only fixed padding is read.
+        # Padding that does not count in an average cannot be added to the input, so rill only reads fixed padding.
         more["count_include_pad"] = 1
 
     def front(total):
@@ -102,10 +102,10 @@ def same():
 def resize():
     way = pick(["half_pixel", "asymmetric", "pytorch_half_pixel", "half_pixel_symmetric", "align_corners"])
     mode = pick(["nearest", "linear"])
-    # As f32, 3 / 5 and 5 / 3 are so inexact that onnxruntime picks neighbouring frames.
+    # As f32 scales, 3 / 5 and 5 / 3 are so inexact that onnxruntime selects neighbouring frames.
     inexact = [] if mode == "nearest" else [3 / 5, 5 / 3]
     scale = pick([1 / 3, 2 / 3, 1 / 5, 2 / 5, 0.5, 0.75, 1.5, 2, 3, *inexact])
-    # Its floats miss positions that are whole numbers, such as 2 * 24 / 3.
+    # onnxruntime's floats miss positions that are integers, such as 2 * 24 / 3.
     if mode == "nearest" and way == "half_pixel_symmetric":
         scale = pick([2, 3])
     more = {"mode": mode, "coordinate_transformation_mode": way}
@@ -230,7 +230,7 @@ def windows():
 
 
 def overlapping():
-    """Overlap-add of windows, as F.fold of PyTorch's exporter writes it: an image as long as all windows."""
+    """Overlap-add of windows, in the form in which PyTorch's exporter writes F.fold."""
     rows, width = pick([(1, 4), (2, 2), (4, 1)])
     stride, dilation = pick([1, 2, 3, 4]), pick([1, 1, 2])
     before, after = pick([0, 0, 1, 2]), pick([0, 0, 1])
@@ -251,7 +251,7 @@ def overlapping():
 
 
 def padding_mask():
-    """A mask of frames below the length, which is computed in a second way: it keeps all frames."""
+    """A mask of the frames below the length, computed by another formula: it keeps all frames."""
     through, floats = pick([0, 1]), pick([0, 1])
     kernel, stride = pick([(3, 2), (5, 1), (4, 3)])
     real = TensorProto.FLOAT if floats else TensorProto.INT64
@@ -360,7 +360,7 @@ def sizes_through_floats():
 
 
 def compared_places():
-    """Compare positions with sizes, or with other positions, under limits that change nothing."""
+    """Compare positions with sizes, or with other positions, after clamps without an effect."""
     chain = Chain(np.int64)
     chain.factors = [1, 2, 3, 4]
     ops = ["Add", "Sub", "Mul", "Div", "Min", "Max"]

@@ -1,8 +1,8 @@
-"""Byte layers in the forms of quantization tools, against NumPy's integers, and as streams.
+"""Int8 layers in the forms of quantization tools, compared with NumPy's integers, and as streams.
 
     python quantised.py PROGRAM [--seed N] [--count N]
 
-Draws convolutions and matmuls with dynamically quantized inputs (DynamicQuantizeLinear), as nodes of bytes
+Draws convolutions and matmuls with dynamically quantized inputs (DynamicQuantizeLinear), as int8 nodes
 (QLinear..), or as float nodes between QuantizeLinear and DequantizeLinear. Runs each unoptimised and
 optimised, which must give the same bits. `audit` compares streams of convolutions with constant scales with
 whole runs. Exit status 1 if anything differs; 77 without onnx.
@@ -25,7 +25,7 @@ except ImportError:
 from drawn import bytes_of, noise, pick
 
 F32 = onnx.TensorProto.FLOAT
-MOST_TERMS = 20_000_000  # of all sums of a case
+MOST_TERMS = 20_000_000  # maximum for all sums of a case
 
 
 def about(most, least=1):
@@ -38,7 +38,7 @@ class Layer:
 
     def __init__(self):
         self.form = pick(["dynamic", "dynamic", "nodes", "pairs"])
-        self.axes = pick([0, 0, 1, 1, 1, 2])  # of a convolution; 0: a matmul
+        self.axes = pick([0, 0, 1, 1, 1, 2])  # spatial axes of a convolution; 0: a matmul
         self.type = np.uint8 if self.form == "dynamic" else pick([np.uint8, np.int8])
         self.filter_type = pick([np.uint8, np.int8]) if self.type is np.uint8 else np.int8
         self.kernel = [pick([1, 2, 3, 5]) for _ in range(self.axes)]
@@ -174,7 +174,7 @@ def dynamic(layer, x):
 
 
 def constant(layer, x):
-    """With constant scales: nodes of bytes, or float nodes between pairs of QuantizeLinear and
+    """With constant scales: int8 nodes, or float nodes between pairs of QuantizeLinear and
     DequantizeLinear."""
     scale = np.float32(np.abs(x).max() / 120 + 1e-6)
     zero = np.asarray(np.random.randint(100, 150) if layer.type is np.uint8 else np.random.randint(-20, 20), layer.type)

@@ -43,7 +43,7 @@ LEFT_LARGE = re.compile("logsoftmax|_sce_|pow_types_int|_expanded")
 
 
 def always_float(model):
-    """Return the inputs that are float32 whatever the other types are, such as the scales of Resize."""
+    """Return the inputs whose only type is float32, such as the scales of Resize."""
     opset = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 1)
     names = set()
     for node in model.graph.node:
@@ -102,7 +102,7 @@ def of_integers(made, name, kept, inputs):
 
 
 def allowed(model, name):
-    """Return whether every operator accepts the type wherever it accepts float32 as one of several types."""
+    """Return whether each operator accepts the type for every tensor that may be float32 or another type."""
     opset = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 1)
     for node in model.graph.node:
         if node.domain not in ("", "ai.onnx") or not onnx.defs.has(node.op_type):

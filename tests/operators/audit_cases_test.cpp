@@ -1,6 +1,6 @@
 // Audits every operator whose case streams: alone, after a slice that cuts both ends, and after a
-// shift, by log-uniform numbers up to 2000. Reports which operators were compared, and which are
-// refused.
+// shift, each by log-uniform numbers of frames up to 2000. Reports the compared and the refused
+// operators.
 // RILL_PROPERTY_SEEDS=first:count draws `count` variants of each case from other seeds.
 
 #include <gtest/gtest.h>

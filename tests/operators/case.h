@@ -35,8 +35,8 @@ struct Case {
   std::vector<int64_t> lengths;  ///< values of S; empty if the graph has none
   std::vector<int64_t> pulses;   ///< empty if the graph is refused
   std::string refusal;           ///< part of the refusal that pulsing must give
-  bool pulsed = false;           ///< the graph is a pulsed one already
-  bool kept = false;             ///< a run continues from earlier ones, like a cache
+  bool pulsed = false;           ///< whether the graph is already pulsed
+  bool kept = false;             ///< whether a run continues from earlier ones, like a cache
 
   std::string text() const;
 };

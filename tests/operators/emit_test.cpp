@@ -28,7 +28,7 @@ using Floats = std::vector<float>;
 
 /// The inputs and outputs of a step of a plan.
 struct Step {
-  int64_t end = -1;  ///< announced before it
+  int64_t end = -1;  ///< the end of the stream, if announced before this step
   std::vector<Floats> inputs;
   std::vector<Floats> outputs;
 };
@@ -39,7 +39,7 @@ struct Model {
   size_t inputs = 0, outputs = 0;
   bool has_end = false;
   std::vector<Step> steps;
-  std::vector<bool> suits;  ///< by the frames of a stream
+  std::vector<bool> suits;  ///< by the length of a stream
 };
 
 emit_c::Arithmetic arithmetic_here() { return ops::arithmetic_of(kernels::running_tier()); }

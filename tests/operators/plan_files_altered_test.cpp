@@ -1,4 +1,4 @@
-// Plan files that are cut, altered or made for another use.
+// Plan files that are truncated, altered or made for another use.
 
 #include <gtest/gtest.h>
 
@@ -89,7 +89,7 @@ TEST(AlteredPlanFiles, ThatAreCutAreNeverOpened) {
   }
 }
 
-/// Checksums are corrected each time, as an attacker would do.
+/// The test corrects checksums each time, as an attacker would do.
 TEST(AlteredPlanFiles, OfEveryByteStayInsideTheirMemory) {
   const Bytes good = small_file();
   int opened = 0;

@@ -251,7 +251,7 @@ TEST(PlanFileLimits, AreFarAboveTheCostOfASession) {
   EXPECT_LT(cost->step_work, plan_file::Limits::kStreamWork / 1000);
 }
 
-// A later change of a file does not affect the copy that was read.
+// A later change of the file does not affect a copy that was read into memory.
 TEST(PlanFiles, ThatAreReadMayBeCut) {
   const auto file = written(*small_plan());
   ASSERT_TRUE(file.ok());
@@ -272,7 +272,7 @@ TEST(PlanFiles, ThatAreReadMayBeCut) {
   EXPECT_FALSE(large.ok());
 }
 
-/// Sets fields to any value that a file may contain.
+/// Sets fields to arbitrary values, as a file may contain them.
 class AnyFields final : public FieldVisitor {
  public:
   explicit AnyFields(audit::Draw* draw) : draw_(*draw) {}

@@ -175,7 +175,7 @@ TEST(PlanFiles, OfGraphsOfAllTypesGiveTheBitsOfTheirPlans) {
   EXPECT_GE(shown, count / 3);
 }
 
-/// A file made for a tier on any CPU equals the file that a CPU of that tier makes.
+/// Any CPU makes the same file for a tier as a CPU of that tier.
 TEST(PlanFiles, OfEveryTierAreThoseOfACpuThatHasIt) {
   const SeePlan see = [](const PreparedFrom& from, const Plan&, int steps) {
     for (const Tier tier : tiers_here()) {

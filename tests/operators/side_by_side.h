@@ -9,7 +9,7 @@
 
 namespace rill::test {
 
-/// Fill two views with equal small numbers of any type. Indices stay within their axes.
+/// Fill two views of any type with equal small numbers, which are valid as indices.
 void fill_alike(const View& first, const View& second, size_t input, int step);
 
 /// Run two plans side by side on noise. Compare all outputs and kept states after every step. A

@@ -44,8 +44,7 @@ Case with_type(Case of, DType from, DType to) {
   return of;
 }
 
-/// Turn weights into inputs. Inputs may have every type, and no constant folding bypasses their
-/// kernels.
+/// Turn weights into inputs, which may have every type. Constant folding then bypasses no kernel.
 Case with_weights_given(Case of) {
   of.inputs.insert(of.inputs.end(), of.weights.begin(), of.weights.end());
   of.weights.clear();
@@ -216,7 +215,7 @@ TEST_P(TypeProperties, FloatsOf64BitsKeepTheirDigits) {
       if ((*found)[i].dtype() != DType::kF64) continue;
       for (const Tensor* each : std::initializer_list<const Tensor*>{&(*found)[i], &planned[i]}) {
         const double* const all = each->data<double>();
-        bool rounded = true;  // all are whole numbers, or powers of two
+        bool rounded = true;  // all are integers, or powers of two
         bool digits = false;
         for (int64_t k = 0; k < each->volume(); ++k) {
           int exponent = 0;

@@ -3,7 +3,7 @@
 
 usage: campaign.py LIBRILL [--seed N] [--graphs N] [--seconds N] [--found FOLDER] [--verbose]
 
-Draws graphs from seeds N, N + 1, ...; pulses each, and streams it at lengths around those where a wire gets
+Draws graphs from seeds N, N + 1, ...; pulses each, and streams it at lengths close to those at which a wire gets
 its first frames, pushed in pieces and step by step. Refusals of rill are counted. A difference is reported
 with its seed, pulse, length and mode, and its graph is saved in FOLDER. Exit status 1 if anything differs; 77
 without NumPy.
@@ -35,7 +35,7 @@ MOST_STEPS = 60_000
 
 
 def lengths_of(graph, dice, count):
-    """Return lengths of S around those where wires get their first frames, and others."""
+    """Return lengths of S close to those at which wires get their first frames, and others."""
     edges = set()
     for x in graph.all:
         for wanted in (1, 2):

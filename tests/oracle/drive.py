@@ -12,7 +12,7 @@ def cut(array, axis, begin, end):
 
 
 class Taken:
-    """Collects outputs: streaming ones joined, others with their values at the end."""
+    """Collects outputs: the frames of streaming outputs, concatenated, and the final values of others."""
 
     def __init__(self, plan):
         self.plan = plan
@@ -73,7 +73,7 @@ def pushed(session, inputs, dice):
         for i in streams:
             axis = plan.inputs[i][3]
             pulse = plan.inputs[i][2][axis]
-            # At most a few dozen pieces, whatever the length.
+            # At most a few dozen pieces, for any length.
             least = total[i] // 40
             most = least + int(dice.choice([1, pulse, 3 * pulse + 1, max(1, pulse - 1), 7]))
             want = min(int(dice.integers(least, most + 1)) or most, total[i] - at[i])
@@ -92,8 +92,8 @@ def pushed(session, inputs, dice):
 
 
 def stepped(session, inputs, dice):
-    """Step pulse by pulse, with NaN past the end, which is announced with the last frames. Earlier steps
-    may have given frames that turn out to be past the end; the caller removes them."""
+    """Step pulse by pulse, with NaN past the end. The end is announced with the last frames, so earlier steps
+    may have given output frames past the end; the caller removes these."""
     plan = session.plan
     set_static(session, inputs)
     streams = [i for i, io in enumerate(plan.inputs) if io[3] >= 0]

@@ -26,7 +26,7 @@ fragment gru_loop(h: tensor<scalar>, r_x: tensor<scalar>, z_x: tensor<scalar>, n
 
 
 def text_of(array):
-    """A literal of NNEF."""
+    """Return an array as an NNEF literal."""
     if np.ndim(array) == 0:
         return repr(float(array))
     return "[" + ", ".join(text_of(row) for row in array) + "]"
@@ -83,8 +83,7 @@ class Graph:
         return name
 
     def wire(self, x, text, function, **changes):
-        """Return a wire like x, with `changes`. `function` takes the value of x, or the whole environment
-        if it is written for that."""
+        """Return a wire like x, with `changes`. `function` takes the value of x, or the environment."""
         out = Wire(self.put(text, function), x.channels, x.frames, x.bound, x.exact, x.features)
         for key, value in changes.items():
             setattr(out, key, value)
@@ -204,7 +203,7 @@ class Graph:
         return [env[self.output_name(i)] for i in range(len(self.outputs))]
 
     def longest(self, s):
-        """Return the most frames of any wire; None if a wire has no length."""
+        """Return the maximum number of frames of any wire; None if a wire has no length."""
         most = 0
         try:
             for x in self.all:
@@ -926,7 +925,7 @@ def attention(g, x):
 
 
 def length_as_data(g, x):
-    """Use the length of the wire among its frames: refused, or known."""
+    """Combine the frames with the length of the wire: a stream is refused unless the length is known."""
     count = g.frames_text(x)
     as_float = g.put(f"tract_core_cast({count}, to = 'f32')", lambda env: None)
     return g.wire(x, f"{x.name} + {as_float}", lambda env: env[x.name] + env[x.name].shape[2],
@@ -1012,7 +1011,7 @@ def across(g, x):
 
 
 def pair_loop(g, x):
-    """A loop over two wires: one begins later, and the other ends earlier."""
+    """A loop over two wires of different delays: one begins later, and the other ends earlier."""
     if x.features or not x.exact or g.most > 1000:
         return x
     g.loops = True

@@ -1,4 +1,4 @@
-"""rill.h through ctypes, as far as streams need it: whole runs, steps and pushes of NumPy arrays."""
+"""The functions of rill.h that streams need, through ctypes: whole runs, steps and pushes of NumPy arrays."""
 
 import ctypes as c
 

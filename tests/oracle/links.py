@@ -195,7 +195,7 @@ def band_product(g, x):
 
 
 def uneven_stream(g, x):
-    """A second input of another length than S: S + 3, 2*S - 5, (S + 1)/2, ..."""
+    """A second input whose length is not S: S + 3, 2*S - 5, (S + 1)/2, ..."""
     offset = g.size(1) * g.draw([1, 1, -1])
     factor, divisor = g.draw([(1, 1), (1, 1), (2, 1), (3, 1), (1, 2), (2, 3)])
     y = g.stream(x.channels, factor, offset, x.features, divisor=divisor)
@@ -338,7 +338,7 @@ CURVES = [("d * d <= 9.0", lambda d: d * d <= 9),
 
 
 def curved_attention(g, x):
-    """Attention in a band whose edge is where a curve of the distance crosses a bound."""
+    """Attention in a band: a key is visible if a comparison of functions of its distance holds."""
     if x.features:
         return x
     x = g.bounded(x)

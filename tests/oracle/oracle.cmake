@@ -1,4 +1,4 @@
-# Random graphs through the shared library, against NumPy as the whole run, if it is installed.
+# Random graphs streamed by the shared library, with NumPy in place of the whole run, if NumPy is installed.
 
 if(RILL_SANITIZE)  # an interpreter without the sanitizer cannot load the library
   return()

@@ -12,8 +12,8 @@ class Undefined(Exception):
 
 
 class Wire:
-    """`frames` returns the length for a value of S, or raises Undefined. `bound` limits the values.
-    `exact`: all of them are integers that float32 represents."""
+    """A wire. `frames` returns the length for a value of S, or raises Undefined. `bound` limits the values.
+    `exact`: all values are integers that float32 represents."""
 
     def __init__(self, name, channels, frames, bound, exact=True, features=0):
         self.name, self.channels, self.frames = name, channels, frames

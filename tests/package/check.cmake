@@ -8,7 +8,7 @@ run("${CMAKE_COMMAND}" --install "${BUILD}" --config "${CONFIG}" --prefix "${SCR
 
 use(app "${SCRATCH}/installed")
 
-# Move the installation, as packages do; no path may refer to the old place.
+# Move the installation, as packages do; no path may refer to the old folder.
 set(moved "${SCRATCH}/moved place")
 file(RENAME "${SCRATCH}/installed" "${moved}")
 use(app_moved "${moved}")

@@ -3,7 +3,8 @@
 
     shared_object.py FILE [SYMBOL ...]
 
-Without symbols, only the pages are checked. The script parses the file itself, so it may be of any machine.
+Without symbols, only the pages are checked. The script parses the file itself, so the file may be for any
+architecture.
 """
 
 import pathlib
@@ -52,7 +53,7 @@ class Elf:
             yield kind, offset, length, link, each
 
     def exported(self):
-        """Return the names that other objects may use."""
+        """Return the exported symbols: those that are defined and not local."""
         sections = list(self.sections())
         names = set()
         for kind, offset, length, link, each in sections:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write cell.onnx, a recurrent cell whose state goes in and out, with PyTorch.
+"""Write cell.onnx, a recurrent cell whose states are inputs and outputs, with PyTorch.
 
     cell.py
 """

@@ -4,8 +4,8 @@
     commands.py ROOT RILL [PAGE ...]
 
 Each page starts from the files that PAGES names, copies of files below tests/. A command that
-another check runs, or that takes long, is listed in ELSEWHERE with that check; every other one
-must end with status 0 within a minute.
+another check runs, or that takes long, is listed in ELSEWHERE with that check or the reason; every
+other command must end with status 0 within a minute.
 """
 
 import os

@@ -4,7 +4,7 @@
     models.py
 
 filter.onnx is a convolution with open batch and length. vad.onnx and enhancer.onnx have the inputs and outputs
-of Silero's detector and of GTCRN, whose states the caller carries; they only sum and add.
+of Silero's detector and of GTCRN, whose states the caller carries, but compute only sums.
 """
 
 import pathlib

@@ -1,6 +1,6 @@
 // Layers that attend to chunks, with pulses shorter than a chunk: each layer waits for its chunk,
-// and inspections name the pulse with which only one wait remains. Drawn chunks, layers, strides
-// and pulses; lags are counted on streams.
+// and inspections name the pulse with which only one wait remains. Chunks, layers, strides and
+// pulses are random; lags are counted on streams.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ struct Drawn {
   int64_t chunk() const { return size * stride; }
 };
 
-/// Layers that attend to chunks, one after the other, after a pool of every `stride` frames.
+/// Return a document: a pool of stride `stride`, then a chain of layers that attend to chunks.
 std::string document_of(const Drawn& drawn) {
   std::string text = str_cat(
       "  z0 = transpose(max_pool(transpose(x, axes = [0, 2, 1]), size = [1, 1, ", drawn.stride,
@@ -57,7 +57,8 @@ Drawn draw(Splitmix64* random) {
   return out;
 }
 
-/// Return by how many frames the outputs of a stream lag at most, when frames are pushed by a few.
+/// Return the maximum lag of the outputs of a stream in frames, if `pushed_by` frames are pushed at
+/// a time.
 int64_t most_lag(const Graph& graph, int64_t pulse, int64_t pushed_by, int64_t stride) {
   auto streamed = StreamedRun::make(graph, pulse);
   EXPECT_TRUE(streamed.ok()) << streamed.error().to_string();
@@ -96,7 +97,7 @@ TEST(ChunkLatency, InspectionsNameThePulseThatWaitsOnce) {
     const auto latency = audit::latency_of(&graph, *pulsed, report, options, kNoLimit);
     ASSERT_TRUE(latency.ok()) << latency.error().to_string();
     const audit::OutputLatency& output = latency->outputs[0];
-    // Each layer waits for the frames that its chunk lacks: see docs/what-streams.md.
+    // Each layer waits for the missing frames of its chunk: see docs/what-streams.md.
     ASSERT_TRUE(output.least);
     EXPECT_LE(*output.least, output.stream.delay);
     EXPECT_EQ(output.losing.empty(), *output.least == output.stream.delay);
@@ -104,7 +105,7 @@ TEST(ChunkLatency, InspectionsNameThePulseThatWaitsOnce) {
       EXPECT_GT(latency->wires[static_cast<size_t>(at)].loses, 0);
     }
     if (drawn.right > 0) continue;
-    // Only attention waits, and the first layer loses nothing.
+    // Only attention waits, and the first layer adds no avoidable delay.
     for (const int at : output.losing) {
       const pulse::Wire& wire = latency->wires[static_cast<size_t>(at)].wire;
       EXPECT_NE(wire.name, "z1") << wire.op;
@@ -119,7 +120,7 @@ TEST(ChunkLatency, InspectionsNameThePulseThatWaitsOnce) {
   EXPECT_GT(found, 20);
 }
 
-// With the chunk itself as the pulse nothing is lost.
+// With a pulse of a whole chunk no layer adds an avoidable delay.
 TEST(ChunkLatency, AWholeChunkHasNoPulseThatWaitsLess) {
   for (const int64_t size : {2, 5, 14}) {
     const Drawn drawn{size, 0, 3, 2, 2 * size};

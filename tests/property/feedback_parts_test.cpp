@@ -1,5 +1,5 @@
-// States that share an output or input, or have another shape there, against the same model with
-// separate states. feedback_test compares such a model with a caller that passes its states on.
+// States that share an output or input, or have another shape in it, against the same model with
+// separate states. feedback_test compares models with a caller that passes the states on.
 
 #include <gtest/gtest.h>
 
@@ -20,8 +20,8 @@ constexpr int64_t kFrames = 4;
 enum class Form : uint8_t { kSame, kReordered, kFlat, kUnitAxis };
 
 struct Drawn {
-  std::vector<int64_t> extents;  ///< by state, on the axis that joins them
-  std::vector<size_t> order;     ///< of the states in the output
+  std::vector<int64_t> extents;  ///< the extent of each state on the axis that joins them
+  std::vector<size_t> order;     ///< the order of the states in the output
   int64_t axis = 0;
   bool joined_input = false;
   bool joined_output = false;
@@ -215,7 +215,7 @@ INSTANTIATE_TEST_SUITE_P(Seed, FeedbackParts, ::testing::Range<uint64_t>(0, 80))
 
 class NamedFrames : public ::testing::TestWithParam<uint64_t> {};
 
-/// A step of s = 0.5 * s + x with frames on a random axis, against the same sum by hand.
+/// A step of s = 0.5 * s + x with frames on a random axis, compared with the same sum in a loop.
 TEST_P(NamedFrames, StreamAlongTheAxisThatIsNamed) {
   Splitmix64 draw(GetParam());
   std::vector<int64_t> shape;
@@ -308,7 +308,7 @@ TEST(FeedbackParts, RefuseShapesThatLeaveAChoice) {
   EXPECT_EQ(refusal("[2, 2, 8]", "[8, 2, 2]", "t.transpose(2,1,0)", "s"), "made");
   EXPECT_EQ(refusal("[2, 3, 8]", "[8, 3, 2]", "t", "s"), "made");
   EXPECT_EQ(refusal("[2, 1, 8]", "[16]", "t", "s"), "made");
-  // One joins rows, the other columns.
+  // The output joins rows, the input columns.
   EXPECT_NE(refusal("[2, 3, 4]", "[3, 8]", "t", "s").find("expected the same"), std::string::npos);
   EXPECT_NE(refusal("[2, 3, 4]", "[4, 6]", "t", "s").find("expected the same"), std::string::npos);
   EXPECT_NE(refusal("[2, 3]", "[3, 2]", "t.transpose(1,1)", "s").find("each axis"),

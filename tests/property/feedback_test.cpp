@@ -48,8 +48,8 @@ Tensor zeros(std::vector<int64_t> shape) {
 
 struct Case {
   int64_t batch;
-  int64_t frames;   ///< that the model takes
-  int64_t context;  ///< of these
+  int64_t frames;   ///< frames per run of the model
+  int64_t context;  ///< of these, the frames of the previous step
   int64_t steps;
 };
 

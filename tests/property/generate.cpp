@@ -321,7 +321,7 @@ Wire Writer::recurrent(const Wire& x) {
   return {put({"transpose(", out, ", axes = [1, 2, 0])"}), h};
 }
 
-/// [1, 2c, n] -> [1, c, 2n].
+/// Reshape channels to frames: [1, 2c, n] -> [1, c, 2n].
 Wire Writer::merge_frames(const Wire& x) {
   if (x.features > 0 || x.channels % 2 != 0) return any_conv(x);
   const int64_t c = x.channels / 2;
@@ -333,7 +333,7 @@ Wire Writer::merge_frames(const Wire& x) {
   return {put({"reshape(", frames, ", shape = [-1], axis_start = 2, axis_count = 2)"}), c};
 }
 
-/// [1, c, 2n] -> [1, 2c, n], where the frames are known to be pairs.
+/// Reshape pairs of frames to channels, [1, c, 2n] -> [1, 2c, n], if the number of frames is even.
 Wire Writer::split_frames(const Wire& x) {
   if (x.features > 0 || up_ % 2 != 0 || rest_of_pairs(x) != 0) return merge_frames(x);
   const std::string parts = put({"reshape(", x.name,

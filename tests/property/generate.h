@@ -19,7 +19,7 @@ struct Recipe {
 constexpr int kShortLink = 990;
 
 struct Generated {
-  std::string text;        ///< of graph.nnef, with weights as literals
+  std::string text;        ///< the text of graph.nnef, with weights as literals
   int64_t pulse_unit = 1;  ///< the unit of legal pulses
   /// The largest difference of a stream: 0, except with attention, whose last bits other layers
   /// amplify.

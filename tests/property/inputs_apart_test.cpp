@@ -1,5 +1,5 @@
-// Inputs of other lengths than the stream's: S + 3, 2*S - 5 or (S + 1)/2 frames, next to an input
-// of S frames. RILL_PROPERTY_SEEDS=first:count selects other seeds.
+// Inputs of S + 3, 2*S - 5 or (S + 1)/2 frames, in addition to an input of S frames.
+// RILL_PROPERTY_SEEDS=first:count selects other seeds.
 
 #include <gtest/gtest.h>
 

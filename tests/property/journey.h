@@ -13,7 +13,7 @@ struct Tally {
   int64_t compared = 0;  ///< streams whose frames were compared
   int64_t moved = 0;     ///< states that went from one session to another
   int64_t stayed = 0;    ///< states that no session of another pulse could take
-  std::string why;       ///< the last reason for that
+  std::string why;       ///< the reason why the last of these stayed
 };
 
 /// Push streams of several lengths in pieces of any size through sessions of these pulses, moving

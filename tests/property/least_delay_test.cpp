@@ -168,9 +168,9 @@ TEST(RandomGraph, LagsNoMoreThanItsFramesNeed) {
               static_cast<long>(compared), static_cast<long>(excused));
 }
 
-/// Counts graphs with more than the least delay, and how many of these are excused. A few graphs
-/// with large numbers are not: their kept frames lie far into the stream, and padding waits with
-/// them. Their share may not grow.
+/// Counts graphs with more than the least delay, and the excused ones among these. A few graphs
+/// with large numbers are not excused: their kept frames lie far into the stream, and padding waits
+/// with them. The share of these graphs must not grow.
 struct Tally {
   int64_t graphs = 0;
   int64_t compared = 0;

@@ -1,5 +1,5 @@
-// Loops that add up frames, as torch_to_nnef writes torch.cumsum: whole, pulsed here, and in models
-// that were pulsed before. Also loop bodies that a symbol's value does not fit.
+// Loops that add up frames, as torch_to_nnef writes torch.cumsum: whole, pulsed by the test, and in
+// files of pulsed models. Also loop bodies that do not fit the value of a symbol.
 
 #include <gtest/gtest.h>
 
@@ -178,7 +178,7 @@ TEST(LoopSums, AreStatisticsOverSeveralAxes) {
   }
 }
 
-/// Frames of x [3, S, 2], with the letters of the axes h, t and f that an operand keeps.
+/// A sum of x [3, S, 2] over some of its axes h, t and f, with the letters of the kept axes.
 struct Operand {
   std::string letters;
   std::string statements;
@@ -235,7 +235,7 @@ Operand drawn_operand(const std::string& name, bool weighs, audit::Draw* draw) {
   return out;
 }
 
-// Pooling by products of matrices whose weights are a softmax over time, against sums in f64.
+// Pooling as matmuls with weights from a softmax over time, against sums in f64.
 TEST(LoopSums, AreProductsWithASoftmaxOverTime) {
   audit::Draw draw(7);
   for (int drawn = 0; drawn < 60; ++drawn) {

@@ -20,7 +20,7 @@ inline constexpr char kLoops[] =
     "skip: tensor<scalar>) -> (c_t: tensor<scalar>, h_t: tensor<scalar>) {\n"
     "  c_t = f * c + (1.0 - f) * x;\n  h_t = r * tanh(c_t) + (1.0 - r) * skip;\n}\n";
 
-/// A document over x of that shape with a loop over `body`, whose result is y.
+/// Return a document over x of that shape; y is the result of a loop over `body`.
 inline std::string loop(const std::string& shape, const std::string& scan,
                         const std::string& state, const std::string& output,
                         const std::string& body, const std::string& before = "") {

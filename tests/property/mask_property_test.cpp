@@ -19,8 +19,7 @@ namespace {
 
 constexpr double kTolerance = 3e-6;
 
-/// Writes expressions that hide keys from queries: positions, compared and combined, and fill
-/// values.
+/// Writes masks that hide keys from queries: comparisons of positions, combined, with fill values.
 class MaskWriter {
  public:
   /// Constants reach `most`, log-uniform. `sinks`: all queries see the first keys.
@@ -198,7 +197,7 @@ TEST(RandomMask, StreamsTheFramesOfTheWholeRunOrIsRefused) { expect_masks(false)
 
 TEST(RandomMask, WithSinksStreamsTheFramesOfTheWholeRunOrIsRefused) { expect_masks(true); }
 
-// Address checks make scores of that many keys hundreds of times as slow.
+// The address sanitizer makes such large scores hundreds of times as slow.
 #if defined(RILL_SANITIZED)
 constexpr int64_t kMostBytes = int64_t{1} << 20;
 constexpr int64_t kLongest = 800;

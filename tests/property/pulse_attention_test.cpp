@@ -316,7 +316,7 @@ TEST(PulseCases, RelativePositionsFromATable) {
                  "distance 0");
 }
 
-// Distances count from the end of the stream; a flat shift of scores is none that rill gathers.
+// Distances count from the end of the stream; rill does not gather a flat shift of scores.
 TEST(PulseCases, ShiftsOfFlatScoresAreRefused) {
   const std::string text = document(
       "S, 4",

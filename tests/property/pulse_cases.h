@@ -33,7 +33,7 @@ std::string pool(const std::string& op, const Window& w, const std::string& bord
 std::string pad(const std::string& x, int64_t before, int64_t after, const std::string& value,
                 const std::string& border = "constant");
 std::string slice(const std::string& x, int64_t begin, int64_t end);
-/// N weights, none of them exact in binary.
+/// Return N weights, each inexact in binary.
 std::string weights(int64_t n);
 /// A document over x [1, 1, S] that outputs y.
 std::string y(const std::string& expression);
@@ -44,7 +44,7 @@ Graph loaded(const std::string& text);
 void expect_frames(const std::string& text, int64_t pulse, double tolerance = 0);
 /// Check pulse, delay and length, and prove that no stream at this pulse has less delay.
 void expect_shape(const std::string& text, const Expected& expected, size_t output = 0);
-/// Check all of this, also after writing and reading back the pulsed graph.
+/// Check frames and shape, also after writing and reading back the pulsed graph.
 void expect_streams(const std::string& text, const Expected& expected, double tolerance = 0);
 /// Move states between these pulses at many positions of many streams.
 void expect_journeys(const std::string& text, const std::vector<int64_t>& pulses,

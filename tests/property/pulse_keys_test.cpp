@@ -217,8 +217,7 @@ int64_t delay_of(const std::string& seen) {
   return streamed.ok() ? streamed->output().delay : -1;
 }
 
-// The extent of a mask is proven for all queries, or the mask is refused, whatever its reach and
-// period.
+// The extent of a mask of any reach and period is proven for all queries, or the mask is refused.
 TEST(Keys, AreFoundAtAnyDistance) {
   EXPECT_EQ(delay_of("row / 65536 == column / 65536"), 65535);
   EXPECT_EQ(delay_of("row / 65537 == column / 65537"), -1);

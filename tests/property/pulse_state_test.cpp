@@ -87,7 +87,7 @@ TEST(States, ThatReadOtherStatesReadThoseBeforeTheIteration) {
   struct Shift {
     const char* body;
     std::vector<float> frames;
-    std::vector<float> last;  ///< of a and b
+    std::vector<float> last;  ///< the last states of a and b
   };
   const Shift shifts[] = {{"a_t = v; b_t = a; o = b;", {0.25F, 0.5F, 1.0F}, {3.0F, 2.0F}},
                           {"a_t = b; b_t = v; o = a;", {0.5F, 0.25F, 1.0F}, {2.0F, 3.0F}}};
@@ -467,7 +467,7 @@ int64_t most_copied(const Plan& plan) {
   return most;
 }
 
-// A ring has the layout that its windows read, whatever the order in which frames arrive.
+// A ring has the layout that its windows read, in whatever layout frames arrive.
 TEST(KeptFrames, AreReadWhereTheyLie) {
   const std::string to_end = ", padding = [(0, 0), (0, 0), (28, 0)], border = 'constant')";
   for (const std::string x : {"x", "tanh(x)"}) {

@@ -1,5 +1,5 @@
 // Weights made of several softmaxes, and masks that differ between heads. Each softmax needs all
-// the keys that it sees, wherever it stands between scores and values: as a term of the weights, a
+// the keys that it sees, at any place between scores and values: as a term of the weights, a
 // factor, a score, or in a condition. Keys that a later mask hides count too.
 
 #include <gtest/gtest.h>

@@ -113,7 +113,7 @@ TEST(ShortEnds, OfTablesAtTheLength) {
   }
 }
 
-// The whole run of no frames gives some where a length has a lower bound: the end of an empty
+// If a length has a lower bound, the whole run of an empty input gives frames: the end of an empty
 // stream is refused, and other streams have the frames of the whole run.
 TEST(ShortEnds, OfNoFramesAreRefusedWhereTheWholeRunHasSome) {
   for (const char* length : {"max(n, 1)", "min(max(n, 1), 5)", "max(n, 1) + 2"}) {
@@ -132,7 +132,7 @@ TEST(ShortEnds, OfNoFramesAreRefusedWhereTheWholeRunHasSome) {
   }
 }
 
-// The frames of such a slice end earlier and earlier: it is refused for every reader.
+// The slice ends ever further before the end of the stream: every reader is refused.
 TEST(ShortEnds, OfFramesThatEndEverEarlierAreRefused) {
   for (const char* reader :
        {"conv(a, [[[1.0, 2.0]]], 0.0, padding = [(0, 0)])",

@@ -90,7 +90,7 @@ TEST(ShortStreams, GiveNoFramesForNoFrames) {
                        [](int64_t n) { return n == 0 ? 0 : (n + 1) / 2 + 1; });
 }
 
-// Streams of up to `offset` frames give no frames, whatever lengths the wires in between have.
+// Streams of up to `offset` frames give no frames, for any lengths of the wires in between.
 TEST(ShortStreams, GiveNothingAtAnyLength) {
   for (const int64_t offset : {16384, 20000, 70001, 300007}) {
     expect_counts(

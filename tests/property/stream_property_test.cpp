@@ -23,7 +23,7 @@ constexpr int64_t kSeeds = 300;
 
 struct Outcome {
   std::string problem;   ///< empty if all is well
-  std::string refusal;   ///< why no pulse was legal
+  std::string refusal;   ///< the reason why no pulse was legal
   int64_t compared = 0;  ///< lengths at which frames were compared
 };
 

@@ -9,8 +9,8 @@ namespace rill::test {
 
 /// A random chain on one stream of [1, channels, S], of floats, integers or quantized bytes.
 struct TypedGraph {
-  std::string text;   ///< of graph.nnef
-  std::string quant;  ///< of graph.quant; may be empty
+  std::string text;   ///< the text of graph.nnef
+  std::string quant;  ///< the text of graph.quant; may be empty
 };
 
 /// Draw an input of any type and 1 to 6 operators, some of which change the type. Equal seeds give

@@ -97,7 +97,7 @@ Result<std::vector<Tensor>> pushed(StreamedRun* streamed, const std::vector<Tens
 
 struct Outcome {
   std::string problem;   ///< empty if all is well
-  std::string refusal;   ///< why no pulse was legal
+  std::string refusal;   ///< the reason why no pulse was legal
   int64_t compared = 0;  ///< lengths at which frames were compared
 };
 

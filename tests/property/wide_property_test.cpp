@@ -32,7 +32,7 @@ constexpr double kSeconds = 0.5;  // most graphs take 50 ms
 
 struct Outcome {
   std::string problem;  ///< empty if all is well
-  std::string refusal;  ///< why no pulse was legal, or nothing was compared
+  std::string refusal;  ///< the reason why no pulse was legal, or nothing was compared
   int64_t outputs = 0;
 };
 

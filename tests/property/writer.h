@@ -98,12 +98,12 @@ class Writer {
   std::string text_;
   std::string results_ = "y";
   int count_ = 0;
-  std::vector<std::string> wires_;  ///< of frames, in order
+  std::vector<std::string> wires_;  ///< the names of wires of frames, in order
   int64_t up_ = 1;
   int64_t down_ = 1;
   int64_t unit_ = 1;
-  bool attends_ = false;   ///< there is attention, whose sums a stream may round otherwise
-  bool infinite_ = false;  ///< a pool may see nothing but padding, which attention makes NaN of
+  bool attends_ = false;   ///< whether there is attention: streams may round its sums otherwise
+  bool infinite_ = false;  ///< whether a pool may see only padding: attention then gives NaN
 };
 
 }  // namespace rill::test

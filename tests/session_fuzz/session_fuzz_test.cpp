@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kCalls = 150000;
 constexpr int64_t kRound = 400;      ///< calls between two subjects
-constexpr size_t kMostGraphs = 400;  ///< that are kept with their whole runs
+constexpr size_t kMostGraphs = 400;  ///< graphs that are cached with their whole runs
 constexpr size_t kThreads = 3;
 
 int64_t setting(const char* name, int64_t otherwise) {

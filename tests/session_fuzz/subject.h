@@ -17,9 +17,9 @@ namespace rill::test {
 struct Port {
   std::string name;
   rill_dtype dtype = RILL_F32;
-  std::vector<int64_t> shape;  ///< of a plan that streams: of one pulse
-  int axis = -1;               ///< along which it streams; -1: it does not
-  int64_t early = 0;           ///< frames after the end that steps may output before they know it
+  std::vector<int64_t> shape;  ///< in a plan that streams: the shape of one pulse
+  int axis = -1;               ///< the streaming axis; -1: none
+  int64_t early = 0;           ///< frames past the end that steps may output before they know it
 };
 
 /// The inputs and expected outputs of the whole run of one length.
@@ -40,7 +40,7 @@ struct Pulsed {
   std::string name;  ///< pulse and tier, for messages
   std::vector<Port> inputs;
   std::vector<Port> outputs;
-  bool late_end = false;  ///< whether the end may be announced after a full last pulse
+  bool late_end = false;  ///< whether the end may be announced a step after the last frames
 };
 
 /// The kernels of a subject's plans: the best ones, the reference ones, or a mix of both, whose
@@ -58,7 +58,7 @@ class Subject {
                                           int64_t unit, Tiers tiers, uint64_t seed);
 
   const std::string& name() const { return name_; }
-  const std::string& text() const { return text_; }  ///< of a graph
+  const std::string& text() const { return text_; }  ///< empty for a model
   const std::vector<Pulsed>& plans() const { return plans_; }
   /// Return whether some plans have reference kernels.
   bool has_plain() const { return tiers_ != Tiers::kBest; }

@@ -14,7 +14,7 @@ namespace rill::test {
 struct Tally {
   int64_t calls = 0;
   int64_t frames = 0;   ///< compared
-  int64_t streams = 0;  ///< compared to the last frame and value
+  int64_t streams = 0;  ///< compared until the last frame and value
   int64_t moved = 0;    ///< states loaded
   int64_t stayed = 0;   ///< states that the other plan could not take
   int64_t refused = 0;  ///< calls that had to fail, and did
@@ -78,7 +78,7 @@ class Wanderer {
   void took_part(Lane* lane, const rill_session_step& member);
   void step(Lane* lane);
   void step_together();
-  // Elsewhere.
+  // Clones, states and buffers.
   void clone(Lane* lane);
   void save(Lane* lane);
   void load(Lane* lane);

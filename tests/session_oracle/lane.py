@@ -19,7 +19,7 @@ class Plan:
 
 
 class Lane:
-    """A session and the progress of its stream. `maybe`: the states that it may be in."""
+    """A session and the progress of its stream. `maybe`: the set of states in which it may be."""
 
     def __init__(self, name, handle, plan, data, sides):
         self.name, self.handle, self.plan = name, handle, plan

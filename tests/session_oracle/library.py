@@ -1,4 +1,4 @@
-"""rill.h through ctypes: the calls of the oracle, which depends only on that header."""
+"""The calls of the oracle, through ctypes. The oracle depends only on rill.h."""
 
 import ctypes as c
 import pathlib
@@ -18,7 +18,7 @@ class View(c.Structure):
 
     @classmethod
     def of(cls, array):
-        """A view of an array; it keeps the array alive."""
+        """Return a view of an array, which the view keeps alive."""
         shape = (c.c_int64 * array.ndim)(*array.shape)
         strides = (c.c_int64 * array.ndim)(*(s // array.itemsize for s in array.strides))
         view = cls(c.sizeof(cls), DTYPES[array.dtype], array.ndim,
@@ -72,8 +72,8 @@ class Library:
         return self.rill.rill_last_error().decode()
 
     def call(self, name, *args, refuse=None):
-        """Call a function. Return its status and the number of its memory requests (or -1). `refuse`:
-        (after, every) of these requests to refuse."""
+        """Call a function. Return its status and the number of its memory requests (or -1). `refuse`: the
+        arguments (after, every) of refuse_after, or None."""
         function = getattr(self.rill, name)
         if not self.refuse:
             return function(*args), -1

@@ -31,7 +31,7 @@ MAKES_MEMORY = {"rill_session_new", "rill_session_open", "rill_session_clone", "
 
 
 CALLS = 400  # per round
-LONGEST = 300  # of a stream, in S
+LONGEST = 300  # frames of a stream, in S
 BEHIND = 60  # frames of noise before a continued stream, on which it may depend
 
 
@@ -397,7 +397,7 @@ class Round:
         direction = self.random.choice([INPUT, OUTPUT])
         i = self.random.randrange(inputs if direction == INPUT else len(lane.plan.outputs))
         name = "rill_bind_input" if direction == INPUT else "rill_bind_output"
-        # The values of a step remain where the step gave them.
+        # The output of a step stays in the buffer that was bound in that step.
         if direction == OUTPUT and lane.length is not None and not lane.maybe <= {"pushed to the end"}:
             return
         if self.random.random() < .3:

@@ -3,8 +3,8 @@
 
     check.py STRIP LIBRARY MOST_BYTES [RESIDENT MODEL MOST_OVER_WEIGHTS]
 
-LIBRARY, stripped, has at most MOST_BYTES. RESIDENT is a program that streams MODEL and prints its memory and
-the weights; without a model, the memory at its start. Skipped (77) without STRIP.
+LIBRARY, stripped, must have at most MOST_BYTES. RESIDENT is a program that streams MODEL and prints the bytes of
+its memory and of the weights; without a model, it prints its memory at the start. Skipped (77) without STRIP.
 """
 
 import pathlib

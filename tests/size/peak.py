@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check how much memory a process takes at most that loads, prepares, compiles, inspects and audits large weights.
+"""Check the peak memory of processes that load, prepare, compile, inspect and audit large weights.
 
     peak.py PROGRAM
 
@@ -20,7 +20,7 @@ import zipfile
 
 ROWS, LAYERS = 1024, 24
 WEIGHTS = LAYERS * ROWS * ROWS * 4
-# Streams of two thousand frames, which an audit holds side by side.
+# An audit holds several streams of two thousand frames at a time.
 STREAMS = 64 << 20
 # The program, its libraries, tables of the model, and the overhead of a test machine.
 OVER = 24 << 20

@@ -1,5 +1,5 @@
-# rill_size_test(<name> <KiB>): bound the size of the stripped library, and the memory besides weights of a
-# process that streams kws_gru. Not for debug builds, nor for other architectures.
+# rill_size_test(<name> <KiB>): bound the size of the stripped library, and the memory in addition to the weights
+# of a process that streams kws_gru. Not for debug builds, nor for other architectures.
 
 function(rill_size_test name kib)
   if(RILL_SANITIZE OR NOT CMAKE_BUILD_TYPE MATCHES "^(Release|MinSizeRel)$"

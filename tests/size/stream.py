@@ -5,7 +5,7 @@
 
 LIBRARY is loaded as an app loads it, through the C interface. MODEL is a folder of tests/models. Its archive
 is streamed, pulse by pulse, on every tier of this machine, and compared with the outputs of PyTorch. OTHER is
-another such folder, with a model that calls OPERATOR, which is left out. The refusal must name it, and the
+another such folder, with a model that calls OPERATOR, which LIBRARY lacks. The error must name OPERATOR, and the
 MODULE to add.
 """
 

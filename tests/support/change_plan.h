@@ -26,14 +26,14 @@ struct PlanChange {
   uint8_t kind = 0;  ///< taken modulo `kKinds`
   uint8_t value = 0;
   uint16_t reach = 0;
-  uint32_t place = 0;  ///< of the number, modulo how many there are
+  uint32_t place = 0;  ///< the index of the number, modulo their count
 };
 
 /// Return the file with changes to the record of its first plan. Sizes and checksums are corrected,
 /// so that a reader must refuse the numbers themselves. Notes are dropped.
 std::vector<std::byte> changed(std::span<const std::byte> file, std::span<const PlanChange> all);
 
-/// Return how many numbers the record of the first plan has.
+/// Return the number of numbers in the record of the first plan.
 size_t numbers_in(std::span<const std::byte> file);
 
 }  // namespace rill::test

@@ -9,7 +9,7 @@ namespace rill::test {
 
 /// How to combine statements of one kind into a graph of any size.
 enum class Growth {
-  kChain,    ///< each on the one before
+  kChain,    ///< each on the result of the previous one
   kFan,      ///< each on the input; their sum is a chain
   kDiamond,  ///< x = f(x) + x, repeated
   kCross,    ///< a, b = f(a) + b, a - b, repeated
@@ -18,13 +18,13 @@ enum class Growth {
 };
 const char* name_of(Growth growth);
 
-/// An operation on one wire that gives a wire of the same shape. `@` is its input, `#` a number
-/// that differs from statement to statement.
+/// An operation on one wire that gives a wire of the same shape. `@` is the input, `#` a number
+/// that differs between statements.
 struct Statement {
-  std::string text;               ///< of an expression
+  std::string text;               ///< an expression
   std::string before = {};        ///< statements before all of them
   std::string fragments = {};     ///< declarations that the expression needs
-  std::string shape = "[1,4,S]";  ///< of the input
+  std::string shape = "[1,4,S]";  ///< the shape of the input
   std::string axis = "1";         ///< along which `kConcat` joins results
 };
 

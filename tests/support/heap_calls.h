@@ -4,18 +4,18 @@
 
 namespace rill::test {
 
-/// Return how often this thread has called the heap: malloc, free and their kin, and so operator
-/// new and delete. Counting never stops; take the difference of two calls.
+/// Return the number of this thread's heap calls: malloc, free and similar functions, and so
+/// operator new and delete. Counting never stops; take the difference of two calls.
 int64_t heap_calls();
 
-/// Return how many blocks this thread holds: allocated and not freed. -1 if that is unknown, as
-/// with sanitizers, which find leaks themselves.
+/// Return the number of blocks that this thread has allocated and not freed. -1 if unknown, as with
+/// sanitizers, which find leaks themselves.
 int64_t heap_blocks();
 
 /// Return the total size of these blocks, as the heap rounds them up; -1 if unknown.
 int64_t heap_bytes();
 
-/// Return how many bytes this thread has allocated since its start, freed or not, as the heap
+/// Return the bytes that this thread has allocated since its start, freed or not, as the heap
 /// rounds them up. Take the difference of two calls.
 int64_t heap_bytes_asked();
 

@@ -19,7 +19,7 @@ struct ModelFolder {
   int64_t unit = 1;            ///< lengths are multiples of it, by the README
   /// Delay of its output at any pulse, in output frames, if the README states it.
   int64_t delay = -1;
-  bool bidirectional = false;  ///< its backward half sees the future, so that streams differ
+  bool bidirectional = false;  ///< whether a backward layer reads the future, so streams differ
 };
 
 /// List the folders of tests/models, sorted.

@@ -25,8 +25,8 @@ Result<std::vector<std::byte>> written(const Plan& plan);
 Result<std::shared_ptr<const Plan>> placed_here(const Mapped& file);
 
 /// Open untrusted bytes with the whole library and with the run library, once as given and once
-/// with corrected checksums. If they are a plan, query how it streams. If it runs quickly, run it,
-/// push and pull its stream to the end, and save and load its state. Return whether the whole
+/// with corrected checksums. If the bytes are a plan, query its streams. If the plan is small, run
+/// it, push and pull its stream to the end, and save and load its state. Return whether the whole
 /// library opened it.
 bool try_plan_file(std::span<const std::byte> bytes);
 

@@ -8,7 +8,7 @@ namespace rill::test {
 /// The stack use of a thread.
 struct StackTaken {
   size_t of_the_thread = 0;  ///< bytes used before the call, above all by thread-local storage
-  size_t of_the_call = 0;    ///< the most bytes that the call used below them
+  size_t of_the_call = 0;    ///< the maximum number of bytes that the call used in addition
 };
 
 /// Make a call on a thread with a stack of `bytes`, a multiple of the page size. Access to the

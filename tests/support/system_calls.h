@@ -7,8 +7,8 @@ namespace rill::test {
 
 struct SystemCalls {
   int64_t count = 0;
-  int first = -1;         ///< the number of the first one
-  bool finished = false;  ///< whether the body came to its end
+  int first = -1;         ///< the system call number of the first one
+  bool finished = false;  ///< whether the body finished
 };
 
 /// Run `body` in a child process whose system calls are counted and not executed. The body calls

@@ -4,10 +4,10 @@ outputs.
 
 usage: written.py RILL_TRACT MODELS [--tract PROGRAM] [NAME ...]
 
-Whole models run on their bundles, with symbols left free: a fact that a declutter pass of either program
-derived from a symbol does not follow facts that are set on the inputs later. Pulsed models run for some
-pulses of random numbers, and tract must report the written delay. Models whose original tract does not run,
-and pulsed ones that need operators of rill, are skipped by name. Exit status 77 without tract or NumPy.
+Whole models run on their bundles, with free symbols: if input facts were set later, facts that a declutter
+pass of either program had derived from a symbol would not change. Pulsed models run for some pulses of random
+numbers, and tract must report the written delay. Models whose original tract does not run, and pulsed models
+that need operators of rill, are skipped by name. Exit status 77 without tract or NumPy.
 """
 
 import argparse

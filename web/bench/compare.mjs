@@ -6,8 +6,8 @@
 //
 // TWIN takes one pulse as `x` and its states as `state_0`, ...; it gives `y` and `state_0_out`, ....
 // Both run alternately in one thread on the same noise. A time is the least of the medians of all rounds. The
-// start is the time from the bytes of the model to the first frames, once with the module not yet compiled,
-// and once with it compiled.
+// start is the time from the bytes of the model to the first frames, with and without compiling the WebAssembly
+// module.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -58,7 +58,7 @@ async function openTwin() {
   return { start: performance.now() - begin, step };
 }
 
-/** The median of steps of a quarter of a second, in microseconds. */
+/** Return the median time of the steps in a quarter of a second, in microseconds. */
 async function medianStep({ step }) {
   const times = [];
   const until = performance.now() + 250;

@@ -5,7 +5,8 @@ usage: vad_twin.py tests/models/vad_speech PULSE TWIN.onnx
 
 The twin takes `x` and `state_0` to `state_3` (samples, frames of two convolutions, the GRU) and gives `y` and
 `state_0_out`, .... Its layers and weights are those of the archive, so that compare.mjs times the same work.
-Before it is written, ONNX Runtime steps it over both bundles of the model: their outputs differ by 1e-4 at most.
+Before the script writes the twin, ONNX Runtime steps it over both bundles of the model: the outputs must be within
+1e-4 of those of the bundles.
 
 Needs the packages numpy, onnx and onnxruntime.
 """
@@ -20,12 +21,12 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 FRAME, HOP, BANDS, UNITS = 512, 160, 40, 48
-HEADER_BYTES = 128  # of a tensor's file in an archive
-BITS_AT = 44        # in it: the bits of a number
+HEADER_BYTES = 128  # the header of a .dat file
+BITS_AT = 44        # offset in the header: the bits of a number
 
 
 def read_weights(path):
-    """The values of each .dat, without its extents, and the archive's text."""
+    """Return the values of each .dat file by name, and the text of the graph."""
     weights, text = {}, ""
     with tarfile.open(path) as archive:
         for member in archive:
@@ -40,7 +41,7 @@ def read_weights(path):
 
 
 def head_bias(text):
-    """The bias of the last layer is written in the graph."""
+    """Return the bias of the last layer, which is a literal in the graph."""
     return np.float32(text.split("detector_head_bias_aligned_rank_expanded = unsqueeze([")[1].split("]")[0])
 
 
@@ -65,7 +66,7 @@ class Writer:
         return names[0] if outputs == 1 else names
 
     def kept(self, state, new, axis, frames, index):
-        """Prefix `new` with the kept frames; keep its last frames for the next pulse."""
+        """Prepend the kept frames to `new`; keep the last frames of the result for the next pulse."""
         joined = self.node("Concat", state, new, axis=axis)
         last = self.node("Slice", joined, self.ints(-frames), self.ints(2**31 - 1), self.ints(axis))
         self.nodes.append(helper.make_node("Identity", [last], [f"state_{index}_out"]))
@@ -73,7 +74,7 @@ class Writer:
 
 
 def mel(w, of, samples):
-    """[1, 40, frames]: the log of the bands' powers."""
+    """Return the logarithms of the powers of the bands, [1, 40, frames]."""
     window = w.konst(of["mel.window"])
     shaped = w.node("Unsqueeze", samples, w.ints(2))
     spectrum = w.node("STFT", shaped, w.konst(np.int64(HOP)), window, w.konst(np.int64(FRAME)), onesided=1)
@@ -91,7 +92,7 @@ def conv(w, of, name, x, shape, **attributes):
 
 
 def gru(w, of, x, state):
-    """[1, frames, 48]. ONNX's gates are in the order update, reset, hidden."""
+    """Return the output of the GRU, [1, frames, 48]. ONNX's gates are in the order update, reset, hidden."""
     part = lambda name: of[f"detector.gru.l0_{name}"]  # noqa: E731
     square = lambda names: np.concatenate([part(n).reshape(UNITS, UNITS) for n in names])[None]  # noqa: E731
     zero = np.zeros(UNITS, np.float32)
@@ -129,8 +130,8 @@ def twin_of(of, text, pulse):
 
 
 def difference(twin, bundle, pulse):
-    """The largest difference of the steps' outputs and the bundle's, over whole pulses of each batch; nothing where
-    the bundle has no whole pulse."""
+    """Return the largest difference between the outputs of the steps and of the bundle, over the whole pulses of each
+    batch entry; None if the bundle has no whole pulse."""
     session = onnxruntime.InferenceSession(twin, providers=["CPUExecutionProvider"])
     states = [i for i in session.get_inputs() if i.name != "x"]
     found = []

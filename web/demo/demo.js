@@ -43,8 +43,8 @@ async function listen(open, options = {}) {
     if (run !== mine) return void node.close();
     mine.node = node;
     const wave = new AnalyserNode(context, { fftSize: 2048 });
-    // Nothing is rendered until all is connected and begun: a sound before which silence is heard
-    // would stand at other frames.
+    // Render nothing before all nodes are connected and started: silence before the sound would shift
+    // its frames.
     await context.suspend();
     source.connect(node);
     source.connect(wave);
@@ -61,7 +61,7 @@ async function listen(open, options = {}) {
     await context.resume();
     say(`Listening since ${Math.round(performance.now() - begun)} ms after the click.`);
   } catch (error) {
-    // A listener that was stopped meanwhile fails for that reason, and must not stop its successor.
+    // A listener that was stopped meanwhile fails for that reason; do not stop the listener after it.
     if (run === mine) fail(error);
   }
 }
@@ -107,7 +107,7 @@ async function showTimes(node, context) {
     let left = share * all;
     return step * (times.findIndex((count) => (left -= count) <= 0) + 1);
   };
-  // Audio threads of most browsers have a clock of whole milliseconds.
+  // Audio threads of most browsers have a clock with a resolution of a millisecond.
   const { clock } = node.info;
   const ms = (seconds) => {
     if (clock) return (1000 * seconds).toFixed(2);
@@ -148,7 +148,7 @@ const fileOpener = (file) => async (context, mine) => {
 
 byId("microphone").onclick = () => listen(microphone);
 byId("stop").onclick = () => stop().then(() => say("Stopped."));
-// Files are decoded at the model's rate, so that it hears the very samples of a file of that rate.
+// Decode files at the model's rate, so that the model gets the unchanged samples of a file of that rate.
 const listenToFile = (file) => listen(fileOpener(file), { sampleRate: kRate });
 byId("file").onchange = ({ target }) => target.files[0] && listenToFile(target.files[0]);
 byId("model-file").onchange = ({ target }) => target.files[0] && look(target.files[0]);

@@ -2,7 +2,7 @@
 
 import { CompiledModel, load } from "../dist/rill.js";
 
-/** Make a table. Columns of numbers are aligned to the right, with their heads. */
+/** Make a table. Columns of numbers, and their headings, are right-aligned. */
 function table(head, rows) {
   const element = document.createElement("table");
   const numbers = head.map((_, i) => typeof rows[0]?.[i] === "number");
@@ -64,7 +64,7 @@ function bar(share) {
   return element;
 }
 
-/** The nodes that take the most time, by their own clock. */
+/** Return a table of the nodes that take the most time. */
 function profileTable(stream, steps) {
   const nodes = stream.profile(steps).filter(({ us }) => us > 0).sort((a, b) => b.us - a.us);
   const all = nodes.reduce((sum, node) => sum + node.us, 0) || 1;
@@ -81,7 +81,7 @@ function constantsOf(text) {
   }));
 }
 
-/** Return the stream to time, and its symbol; none for a model that was compiled whole. */
+/** Return the stream to time, and its symbol; {} for a model that was compiled for whole runs. */
 function streamOf(model, symbol, pulse) {
   if (model instanceof CompiledModel) {
     return model.pulsed > 0 ? { stream: model.stream(), along: model.streams[0].symbol } : {};

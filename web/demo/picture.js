@@ -4,8 +4,8 @@ const kSeconds = 10;
 const kThreshold = 0.5;
 const kKept = 500;
 
-/** Finds segments of speech from probabilities, frame by frame: the last segment that ended, and the number of
- *  segments. */
+/** Finds segments of speech from probabilities, frame by frame, and keeps the last segment that ended, and the
+ *  number of segments. */
 export class Segments {
   constructor() {
     this.all = [];

@@ -8,13 +8,13 @@ export interface Frames {
   count: number;
   elements: number;
   data: Float32Array;
-  /** Time on the context's clock, in seconds, of the last input that frame i depends on. */
+  /** The time, in seconds of the context's clock, of the last input sample on which frame i depends. */
   time(i: number): number;
 }
 
 export interface RillNodeInfo {
   output: string;
-  /** Delay of the output, without the time to fill a pulse. */
+  /** Delay of the output in seconds, without the time to fill a pulse. */
   delaySeconds: number;
   pulseSeconds: number;
   streams: StreamInfo[];
@@ -64,7 +64,7 @@ export class RillNode extends ModelNode<RillNodeInfo> {
   onframes: ((frames: Frames) => void) | null;
 }
 
-/** Passes its input through a model. */
+/** Passes its input through a model, and plays the output. */
 export class RillEffect extends ModelNode<RillEffectInfo> {
   static create(context: BaseAudioContext, bytes: ArrayBuffer | Uint8Array,
                 options?: NodeOptions & { channels?: number }): Promise<RillEffect>;

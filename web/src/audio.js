@@ -1,4 +1,4 @@
-// Models as nodes of Web Audio: RillNode hears sound and reports frames, RillEffect plays the model's output.
+// Models as nodes of Web Audio: RillNode reports the frames of an output, RillEffect plays the model's output.
 
 import { CompiledModel, openStream } from "./compiled.js";
 import { refusePageAt } from "./page.js";

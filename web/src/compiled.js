@@ -25,8 +25,8 @@ function limitValues(limits) {
   });
 }
 
-/** Make the error of a call that a compiled model no longer allows. `flags`: options of `rill compile`
- *  that would allow it; `instead`: a call that works. */
+/** Make the error of a call that would change a setting of the compilation. `flags`: options of `rill compile`
+ *  for that setting; `instead`: a call that works. */
 function settled(code, message, flags, instead = "") {
   const again = `ompile the model again: rill compile MODEL ${flags} --target wasm -o PLAN.rill`;
   const hint = instead ? `${instead}, or c${again}` : `C${again}`;
@@ -132,8 +132,8 @@ export class CompiledModel extends Model {
   }
 }
 
-/** Open the stream of a compiled model, which refuses a request for a pulse or a window; for other models
- *  as `Model.window` if there is a `window` of three numbers, else as `Model.pulse`. */
+/** Open a stream. A compiled model opens its only stream, and refuses a pulse or a window. Other models open one
+ *  by `Model.window` if there is a `window` of three numbers, else by `Model.pulse`. */
 export function openStream(model, { symbol, pulse, window }, options) {
   if (window !== undefined) {
     if (pulse !== undefined) throw misuse("both a pulse and a window", "Give one of them");

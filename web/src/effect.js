@@ -1,4 +1,4 @@
-// Sound through a model: each block gives as many frames as it takes, a fixed number of frames later.
+// Sound through a model: each block outputs as many frames as it takes, delayed by a fixed number of frames.
 
 import { misuse } from "./runtime.js";
 import { Resampler } from "./resampler.js";
@@ -124,7 +124,7 @@ class EffectRun {
   /** Queue the model's output in rings, which begin with `latency` frames of silence. */
   hold(latency, block) {
     this.latency = latency;
-    // Frames of a block that are not due yet, and 1 for the rounding of counts.
+    // One block for frames that are not due yet, and 2 for the rounding of counts.
     this.rings = this.outlets.map(() => new Ring(latency + block + 2));
     this.rings.forEach((ring) => ring.reset(latency));
   }
@@ -171,13 +171,13 @@ class EffectRun {
   }
 }
 
-/** Return the largest number of frames of the device that went in and whose output did not come out, at the
- *  ends of blocks. */
+/** Return the largest number of device frames that went in without their output having come out, over the ends
+ *  of all blocks. */
 function latencyOf({ intakes: [{ resamplers: [intake] }], outlets: [outlet], info }, block) {
   const pulse = info.inputPulse;
   const heard = (steps) => outlet.count(Math.max(0, steps * info.pulse - info.delay));
   const common = (a, b) => (b === 0 ? a : common(b, a % b));
-  // Steps until both resamplers give frames, then all phases in which blocks and pulses can meet.
+  // The steps until both resamplers give frames, then one period of the relative positions of blocks and pulses.
   const begun = Math.floor((info.delay + outlet.lookahead) / info.pulse) + 2;
   const period = intake.down * (pulse / common(intake.up, pulse));
   const last = Math.floor(intake.needed((begun + 1) * pulse) / block) + 1 + period / common(period, block);
@@ -232,7 +232,7 @@ export class Effect {
     this.dry.forEach((ring) => ring.reset(this.latency));
   }
 
-  /** Play the input, as late as the output would be, or the output. The change fades over 5 ms. */
+  /** Play the input, with the latency of the output, or the output. The change fades over 5 ms. */
   bypass(on) {
     this.bypassed = on;
   }

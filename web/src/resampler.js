@@ -65,7 +65,7 @@ export class Resampler {
     }
   }
 
-  /** Return the most output samples for `count` input samples. */
+  /** Return the maximum number of output samples for `count` input samples. */
   maxSamples(count) {
     return Math.ceil((count * this.up) / this.down) + 1;
   }

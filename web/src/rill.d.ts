@@ -4,7 +4,7 @@ export type Elements =
   | Uint8Array | Uint16Array | Uint32Array | BigUint64Array;
 /** A row-major tensor. */
 export interface Tensor { data: Elements; shape: number[] }
-/** An input or output. Extents of a model may be symbols: `shape` is null then, `dims` has the texts.
+/** An input or output. If an extent of a model is a symbol, `shape` is null; `dims` has all extents as texts.
  *  `axis` is the frame axis in a stream; -1: it does not stream. */
 export interface Port {
   name: string; type: string; text: string; dims: string[]; shape: number[] | null; axis: number;

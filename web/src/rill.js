@@ -22,8 +22,8 @@ function kept(map, key, make) {
   return map.get(key);
 }
 
-/** Return the URL of the library module that a model needs. Next to this file are three: for NNEF, for
- *  NNEF and ONNX (a sixth larger), and for compiled models only (a quarter of the first). ONNX files begin
+/** Return the URL of the WebAssembly module that a model needs. Three are next to this file: for NNEF, for
+ *  NNEF and ONNX (a quarter larger), and for compiled models only (a quarter of the first). ONNX files begin
  *  with a number that no text begins with. */
 function moduleFor(bytes) {
   if (isCompiled(bytes)) return new URL("./rill_run.wasm", import.meta.url);
@@ -45,7 +45,7 @@ export async function compile(source = undefined, model = undefined) {
 
 let readFile = null;
 
-/** Set the function from URL to bytes that reads file addresses, which browsers cannot fetch. */
+/** Set the function that reads the bytes of a `file:` URL, which `fetch` cannot. */
 export function readFilesWith(read) {
   readFile = read;
 }
@@ -100,8 +100,8 @@ export async function unpacked(bytes) {
 
 /** Load a model from the bytes of its file: NNEF in a tar or tgz, ONNX, or the output of
  *  `rill compile`, which gives a `CompiledModel`. `symbols`: values by name; `constants`, for ONNX:
- *  values of inputs that become constants, `{sr: 16000}`; `wasm`: see `compile`; `limits`: the most that a
- *  compiled model may cost, `{maxSessionBytes: 1e8}`. */
+ *  values of inputs that become constants, `{sr: 16000}`; `wasm`: see `compile`; `limits`: bounds on the
+ *  cost of a compiled model, `{maxSessionBytes: 1e8}`. */
 export async function load(bytes, { symbols = {}, constants = {}, wasm = undefined, limits = {} } = {}) {
   const plain = await unpacked(bytes);
   refusePage(plain, "the model", "Look at the address of the model, and check `ok` of the answer to fetch");

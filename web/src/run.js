@@ -17,7 +17,7 @@ export function arrayOf(io) {
 
 export const volume = (shape) => shape.reduce((a, b) => a * b, 1);
 
-/** Frees native objects whose owner is garbage; a worklet may lack it. */
+/** Frees native objects whose owner was garbage-collected; a worklet may lack FinalizationRegistry. */
 export const forgotten =
   typeof FinalizationRegistry === "undefined" ? null : new FinalizationRegistry((free) => free());
 

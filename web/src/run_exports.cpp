@@ -27,7 +27,7 @@ void describe_stream(Json* json, const rill_stream_info& stream) {
   json->key("symbol").text(stream.symbol).key("length").text(stream.length).raw("}");
 }
 
-/// A view of `frames` frames of an input or output of a plan, in contiguous rows.
+/// A view of `frames` frames of an input or output of a plan, row-major.
 class Frames {
  public:
   Frames(const Run& run, rill_dir dir, uint32_t index, void* data, int64_t frames) {

@@ -1,7 +1,7 @@
-// The library in WebAssembly: memory, texts and errors. Runs wherever WebAssembly does, also in an
+// The library in WebAssembly: memory, texts and errors. It runs in every WebAssembly host, also in an
 // AudioWorklet, which has neither TextDecoder nor URL nor fetch.
 
-/** Name the limits of a text as `limits` of `load` does. Archives have fixed limits here. */
+/** Replace the names of limits in a text by those of `limits` of `load`. Limits of archives are fixed here. */
 function withLimits(text) {
   const camel = (name) => name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
   return text.replace(/\b(max_[a-z_]+) of rill_open_opts/g, (_, name) => `${camel(name)} of limits`)
@@ -9,7 +9,7 @@ function withLimits(text) {
       .replace(/\. $/, "");
 }
 
-/** A failure of rill: what happened, where, and what to do. */
+/** A failure of rill: the cause, the place, and a remedy. */
 export class RillError extends Error {
   /** @param {{code: string, text: string, message: string, node?: string, op?: string,
    *           file?: string, line?: number, hint?: string}} info */

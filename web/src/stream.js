@@ -35,7 +35,7 @@ export class Stream extends Run {
   get pulse() {
     return this.streams[0].inputPulse;
   }
-  /** The latency of a frame: the delay and the rest of its pulse, in frames of the input. */
+  /** The latency of each output in frames of the input: the delay, and with the wait for a full pulse. */
   latency() {
     return this.streams.map((stream, i) => ({
       output: this.outputs[i].name,

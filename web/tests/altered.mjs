@@ -4,7 +4,7 @@ const kMask = (1n << 64n) - 1n;
 const kFactor = 0x9e3779b97f4a7c15n;
 const kSummedFrom = 48;
 
-/** Return the checksum that a header has of the bytes up to the constants. */
+/** Return the checksum of the bytes up to the constants, as the header has it. */
 function checksum(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const sums = [1n, 2n, 3n, BigInt(bytes.length)];
@@ -21,7 +21,7 @@ function checksum(bytes) {
   return sums[0];
 }
 
-/** Write the checksum that a file should have. */
+/** Write the right checksum into the header. */
 function summed(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const constants = Number(view.getBigInt64(24, true));
@@ -31,8 +31,8 @@ function summed(bytes) {
   return bytes;
 }
 
-/** Alter a file `count` times: cut, with bytes of the records or of anything changed, with and
- *  without a checksum that agrees, with large numbers in their places. */
+/** Yield `count` altered files: truncated, with changed bytes in the records or anywhere, or with large
+ *  numbers; with and without the right checksum. */
 export function* altered(file, count, draw) {
   const below = (most) => Math.floor(draw() * most);
   const constants = Number(new DataView(file.buffer, file.byteOffset).getBigInt64(24, true));

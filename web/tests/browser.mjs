@@ -1,4 +1,4 @@
-// The page in Chromium: files and a microphone that plays one, refusals, models that are dropped.
+// The page in Chromium: files, a microphone that plays a file, refusals, dropped models.
 //
 //   node browser.mjs FOLDER [SECONDS]   pictures go to FOLDER
 
@@ -31,7 +31,7 @@ function samplesOf(path) {
   return Float32Array.from(words, (word) => word / 32768);
 }
 
-/** Return the segments of speech of a whole run, made as the page makes them from a stream. */
+/** Return the segments of speech of a whole run, found like those of a stream in the page. */
 async function expectedSegments(path) {
   const model = await load(readFileSync(join(kRoot, "demo/vad_speech.nnef.tgz")));
   const { speech } = model.run(samplesOf(path));
@@ -44,7 +44,7 @@ async function expectedSegments(path) {
   return all;
 }
 
-/** Let a page hear a file, and compare its segments. */
+/** Open a sound file in a page, and compare its segments. */
 async function hear(page) {
   await (await page.$("#file")).uploadFile(kSound);
   await page.waitForFunction(() => document.getElementById("message").textContent === "The file has ended.",
@@ -82,7 +82,7 @@ async function hearCompiled(page) {
   }, readFileSync(kPlan).toString("base64"), [...sound]);
   assert.match(found.errors[0], /rate/);
   assert.match(found.errors[1], /480 frames/);
-  // A last pulse that no whole quantum fills is not reported.
+  // The last pulse is not reported if the sound ends within a quantum.
   assert.ok(found.frames.length > expected.length - 6, `${found.frames.length} of ${expected.length}`);
   assert.deepEqual(found.frames, [...expected].slice(0, found.frames.length));
   console.log(`compiled model in the audio thread: ${found.frames.length} frames of ${expected.length}`);
@@ -117,7 +117,7 @@ try {
   const page = await open(browser, `${address}/demo/`, faults);
   await page.setViewport({ width: 1100, height: 900 });
 
-  // A file gives the segments of the whole run, also in the page that is a single file, without a server.
+  // A file gives the segments of the whole run, also in the bundled page, without a server.
   await hear(page);
   const offline = await open(browser, pathToFileURL(kPage).href, faults);
   await hear(offline);

@@ -1,4 +1,4 @@
-// Compiled models give the bits of the models that they were compiled from, and errors name the culprit.
+// Compiled models have the bits of the models that they were compiled from, and errors name the cause.
 // RILL names the program that compiles them: build/release/bin/rill unless it is set.
 
 import assert from "node:assert/strict";
@@ -20,7 +20,7 @@ const rill = process.env.RILL ?? fileURLToPath(new URL("../../build/release/bin/
 const work = mkdtempSync(join(tmpdir(), "rill-compiled-"));
 after(() => rmSync(work, { recursive: true }));
 
-/** Compile a file by the program. */
+/** Compile a file with the program. */
 function compiledFile(path, ...flags) {
   const out = join(work, "compiled.rill");
   execFileSync(rill, ["compile", path, ...flags, "--no-audit", "-o", out],
@@ -38,7 +38,7 @@ const wasmVad = vad("--target", "wasm");
 const nnefVad = readFileSync(new URL("vad_speech/model.nnef.tgz", kFolder));
 const sound = Float32Array.from({ length: 4800 }, (_, i) => Math.sin(i * i * 1e-4));
 
-/** Hold outputs to others, bit for bit. */
+/** Assert that outputs have the expected bits. */
 function same(found, expected, what) {
   assert.deepEqual(Object.keys(found), Object.keys(expected), what);
   for (const name of Object.keys(expected)) {
@@ -61,7 +61,7 @@ const refuses = (call, pattern) => assert.throws(call, (error) => {
 const kWithOperators = new Set(["index_update", "llm_kv", "llm_kv_sdpa", "mlp_multi_output",
                                 "slice_update", "upsampled_2d"]);
 
-/** Load a plan, or hold it to be refused; null then. */
+/** Load a plan; assert that a plan with operators is refused, and return null for it. */
 async function loaded(name, bytes) {
   if (!kWithOperators.has(name)) return load(bytes);
   await assert.rejects(load(bytes), (error) =>
@@ -69,7 +69,7 @@ async function loaded(name, bytes) {
   return null;
 }
 
-/** Whether a model can be pulsed with its other symbols left free. */
+/** Return whether a model can be pulsed with its other symbols left free. */
 function pulses(model, { symbol, pulse }) {
   try {
     model.pulse(symbol, pulse).close();
@@ -81,7 +81,7 @@ function pulses(model, { symbol, pulse }) {
 }
 
 for (const each of modelsThere()) {
-  test(`${each.name} runs whole as its archive does`, async () => {
+  test(`${each.name} gives the bits of its archive in a whole run`, async () => {
     const model = await load(each.file("model.nnef.tgz"));
     const bundle = readNpz(each.file("io.npz"));
     const flags = setFlags(symbolsOf(model, bundle));
@@ -98,15 +98,15 @@ for (const each of modelsThere()) {
   });
 
   if (!each.symbol || each.bidirectional) continue;
-  test(`${each.name} streams as its archive does`, async () => {
+  test(`${each.name} gives the bits of its archive in a stream`, async () => {
     const model = await load(each.file("model.nnef.tgz"));
     const bundle = readNpz(each.file("io.npz"));
     const symbols = symbolsOf(model, bundle, each.symbol);
     const plan = await loaded(each.name, compiled(each.name, ...setFlags(symbols), "--pulse",
                                                   `${each.symbol}=${each.pulse}`, "--target", "wasm"));
     if (!plan) return;
-    // The program sets symbols after the pulse, as `pulse` does with free symbols, unless
-    // the model cannot be pulsed so.
+    // The program sets symbols after the pulse, like `pulse` with free symbols, unless the model can
+    // only be pulsed with bound symbols.
     const ones = Object.values(symbols).every((value) => value === 1);
     const alike = ones && pulses(model, each);
     const bound = model.with(alike ? {} : symbols);
@@ -143,7 +143,7 @@ for (const each of modelsThere()) {
         }
         if (moved || at < move) continue;
         moved = true;
-        // Each continues from the state of the other kind, and a copy from its own.
+        // Each stream continues from the state of the other kind, and its clone from its own state.
         const states = streams.map((stream) => stream.save());
         if (alike) states.reverse();
         const next = [begin(bound.pulse(each.symbol, each.pulse)), begin(plan.stream())];
@@ -161,7 +161,7 @@ for (const each of modelsThere()) {
   });
 }
 
-test("gzip, a view in the middle of others, and a file of several targets", async () => {
+test("gzip, a view into a larger buffer, and a file of several targets load", async () => {
   const expected = (await load(wasmVad)).stream().push(sound);
   assert.ok((await load(gzipSync(wasmVad))) instanceof CompiledModel);
   const memory = new Uint8Array(wasmVad.length + 3);
@@ -171,7 +171,7 @@ test("gzip, a view in the middle of others, and a file of several targets", asyn
   same(both.stream().push(sound), expected, "two targets");
 });
 
-test("an ONNX file whose states go round", async () => {
+test("an ONNX file whose states are fed back streams", async () => {
   const file = join(work, "sum.onnx");
   writeFileSync(file, runningSum());
   const plan = await load(compiledFile(file, "--constantize", "gain=3", "--feedback", "state_out=state",
@@ -187,7 +187,7 @@ test("an ONNX file whose states go round", async () => {
   assert.deepEqual([...found.push(frames).y], [0, 3, 6, 12]);
 });
 
-test("weights of few bits, and a plan without notes", async () => {
+test("quantised weights, and a plan without notes, run", async () => {
   const exact = (await load(wasmVad)).stream().push(sound).speech;
   for (const [weights, tolerance] of [["f16", 1e-3], ["q8", 2e-2], ["q4", 0.5]]) {
     const { speech } = (await load(vad("--target", "wasm", "--weights", weights))).stream().push(sound);
@@ -208,7 +208,7 @@ test("ten minutes of sound leave the memory unchanged", async () => {
   assert.equal(stream.runtime.calls.memory.buffer.byteLength, before);
 });
 
-test("a stream outlives its model, and models that are closed free their files", async () => {
+test("a stream outlives its model, and closed models free their files", async () => {
   const wasm = await compile(undefined, wasmVad);
   const model = await load(wasmVad, { wasm });
   const copy = model.with({});
@@ -250,7 +250,7 @@ test("settings that the compilation fixed are refused, with the remedy", async (
   assert.throws(() => model.stream({ maxPush: -1 }), /max_push/);
 });
 
-test("a plan for another target says which one is needed", async () => {
+test("a plan for another target is refused; the error names the right target", async () => {
   for (const target of ["avx2", "avx512", "scalar"]) {
     await assert.rejects(load(vad("--target", target)), (error) => {
       assert.ok(error instanceof RillError);
@@ -271,7 +271,7 @@ test("each module names the files that it does not load", async () => {
   assert.ok((await load(wasmVad, { wasm: run })) instanceof CompiledModel);
 });
 
-test("a module for one model runs it, and names the step that it lacks for others", async () => {
+test("a module for one model runs it, and names the missing step of another model", async () => {
   for (const weights of ["f32", "q8"]) {
     const folder = new URL(`../../build/wasm_run/vad_speech/${weights}/`, import.meta.url);
     const [bytes, wasm] = ["model.rill", "rill_run.wasm"].map((file) => readFileSync(new URL(file, folder)));
@@ -317,7 +317,7 @@ test("a model that costs more than its limits is refused", async () => {
   await assert.rejects(load(nnefVad, { limits: { maxBuffers: 1 } }), /limit maxBuffers.*not compiled/);
 });
 
-test("files that are cut or altered are refused, and break nothing", async () => {
+test("truncated or altered files are refused, and break nothing", async () => {
   const wasm = await compile(undefined, wasmVad);
   const counts = { refused: 0, opened: 0 };
   for (const bytes of altered(wasmVad, 400, random(11))) {

@@ -1,4 +1,4 @@
-// The effect against the sums of its models, and its latency against the sines and silences that it should give.
+// Compares the effect with the sums that its models compute, and its latency with that of sines and silences.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { kFolder, random } from "./models.mjs";
 const kHalf = Math.fround(0.5);
 const kQuarter = Math.fround(0.25);
 
-/** y(t) = x(t) / 2 + x(t + ahead) / 4, along S of these axes. */
+/** A model of y(t) = x(t) / 2 + x(t + ahead) / 4 along axis `axis` of extent S. */
 function sumAhead(ahead, { before = "", after = "", axis = 0, rank = 1 } = {}) {
   const pads = Array.from({ length: rank }, (_, i) => (i === axis ? `(0, ${ahead})` : "(0, 0)")).join(", ");
   const later = ahead === 0 ? "x" : "ahead";
@@ -39,7 +39,7 @@ function noise(count, seed) {
 
 const common = (a, b) => (b === 0 ? a : common(b, a % b));
 
-/** Pass channels through an effect in its blocks, in place as Web Audio may do or not. */
+/** Pass channels through an effect in its blocks. */
 function pass(effect, channels, { change = () => {} } = {}) {
   const { block } = effect;
   const out = channels.map((channel) => new Float32Array(channel.length));
@@ -75,14 +75,14 @@ test("at the rate of the model, the output is the whole run, bit for bit, after 
   }
 });
 
-test("at other rates, the reported latency is the latency of sines, and the least", async () => {
+test("at other rates, sines have the reported latency, which is the least", async () => {
   for (const [device, rate] of [[48000, 16000], [44100, 16000], [16000, 48000], [8000, 16000], [44100, 48000],
                                 [48000, 44100], [96000, 16000], [22050, 24000]]) {
     for (const [pulse, ahead] of [[160, 0], [480, 0], [100, 37], [1, 5]]) {
       const model = await load(sumAhead(ahead));
       const effect = new Effect(() => model.pulse("S", pulse),
                                 { deviceRate: device, modelRate: rate, channels: 1, block: 128 });
-      // All phases of blocks, pulses and rates, which is at most the period of all.
+      // One common period of blocks, pulses and rates, so that all their relative positions occur.
       const [{ intakes: [{ resamplers: [{ up, down }] }] }] = effect.runs;
       const period = down * (pulse / common(up, pulse));
       const phases = 128 * (period / common(period, 128));
@@ -92,7 +92,7 @@ test("at other rates, the reported latency is the latency of sines, and the leas
       const sound = Float32Array.from({ length }, (_, i) => sine(i / device));
       const { out: [found], least } = pass(effect, [sound]);
       assert.equal(least, 0, `${device}, ${rate}, ${pulse}: frames left`);
-      // Past the beginning, where both filters have seen the sine only in part.
+      // Skip the beginning, where the filters have seen only a part of the sine.
       const begin = effect.latency + Math.ceil(70 * Math.max(1, device / rate)) + 200;
       for (let i = begin; i < length; ++i) {
         const t = (i - effect.latency) / device;
@@ -107,7 +107,7 @@ test("at other rates, the reported latency is the latency of sines, and the leas
   }
 });
 
-test("a model of one channel runs on each channel, and models of several take all", async () => {
+test("a model of one channel runs on each channel, and a model of several takes all", async () => {
   const shapes = [[{}, 2], [{ before: "2, ", axis: 1, rank: 2 }, 2], [{ after: ", 3", axis: 0, rank: 2 }, 3],
                   [{ before: "2, ", after: ", 2", axis: 1, rank: 3 }, 4]];
   for (const [shape, channels] of shapes) {
@@ -167,7 +167,7 @@ graph network(x, r) -> (y)
   }
 });
 
-test("bypass plays the input as late as the output, and fades without a click", async () => {
+test("bypass plays the input with the latency of the output, and fades without a click", async () => {
   const model = await load(sumAhead(20));
   const effect = new Effect(() => model.pulse("S", 160), { deviceRate: 48000, modelRate: 48000, channels: 1, block: 128 });
   const sound = noise(128 * 60, 3);
@@ -198,7 +198,7 @@ test("a reset effect gives the bits of a new one, and no input is silence", asyn
   model.close();
 });
 
-test("effects that cannot be are refused with a reason", async () => {
+test("impossible effects are refused with a reason", async () => {
   const model = await load(sumAhead(0, { before: "2, ", axis: 1, rank: 2 }));
   const make = (options) => () => new Effect(() => model.pulse("S", 100),
                                              { deviceRate: 48000, modelRate: 16000, channels: 2, block: 128, ...options });
@@ -233,10 +233,10 @@ graph network(x) -> (y)
       const sine = (t) => Math.sin(2 * Math.PI * 300 * t);
       const sound = Float32Array.from({ length: 128 * 100 }, (_, i) => sine(i / device));
       const { out: [found] } = pass(effect, [sound]);
-      // A repeated sample is a sum of 2 neighbours at 32 kHz: half a sample late, and weaker by a cosine.
+      // Repeating each sample at 32 kHz averages 2 neighbours: half a sample late, and weaker by a cosine.
       const late = ratio === 2 ? 0.5 / 32000 : 0;
       const gain = ratio === 2 ? Math.cos((Math.PI * 300) / 32000) : 1;
-      // Its image at 15700 Hz is in the sound of devices of higher rates.
+      // At higher device rates, the image of the sine at 15700 Hz remains.
       const image = ratio === 2 && device > 16000 ? Math.cos((Math.PI * 15700) / 32000) : 0;
       for (let i = effect.latency + 800; i < found.length; ++i) {
         const want = gain * sine((i - effect.latency) / device - late);

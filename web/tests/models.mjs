@@ -1,10 +1,10 @@
-// The models of tests/models, and what tests do with frames of them.
+// The models of tests/models, and functions on frames.
 
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 
 export const kFolder = new URL("../../tests/models/", import.meta.url);
 
-/** Return the facts of a model in its README. */
+/** Return the models, with the facts in their READMEs. */
 export function modelsThere() {
   return readdirSync(kFolder).filter((name) => existsSync(new URL(`${name}/model.nnef.tgz`, kFolder)))
     .map((name) => {
@@ -57,7 +57,7 @@ export function joined(pieces, shape, axis) {
   return out;
 }
 
-/** The values that symbols have in a bundle, but for `stream`. */
+/** Return the values of all symbols but `stream` in a bundle. */
 export function symbolsOf(model, bundle, stream = undefined) {
   const symbols = {};
   const { symbols: free } = model;

@@ -1,4 +1,4 @@
-// Real archives: whole runs against the answers of PyTorch, streams against whole runs bit for bit.
+// Archives of tests/models: whole runs compared with PyTorch, and streams with whole runs, bit for bit.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { cut, joined, kFolder, modelsThere, random, symbolsOf } from "./models.m
 import { readNpz } from "./npz.mjs";
 import { runningSum } from "./onnx.mjs";
 
-// Streams of attention sum over fewer keys than whole runs do: the hidden ones are missing.
+// Streams of attention sum over fewer keys than whole runs do, because they leave out hidden keys.
 const attends = (name) => /^(conformer_|attention_|transformer_chunks)/.test(name);
 
 function worst(found, expected) {
@@ -40,11 +40,11 @@ for (const each of modelsThere()) {
   });
 
   if (!each.symbol || each.bidirectional) continue;
-  test(`${each.name} streams as it runs whole`, async () => {
+  test(`${each.name} streams the frames of its whole run`, async () => {
     const model = await load(each.file("model.nnef.tgz"));
     const bundle = readNpz(each.file("io.npz"));
     const whole = model.run(bundle);
-    // Symbols other than the stream's take what the bundle has.
+    // Symbols other than the stream symbol take their values from the bundle.
     const bound = model.with(symbolsOf(model, bundle, each.symbol));
     const stream = bound.pulse(each.symbol, each.pulse);
     for (const io of stream.inputs) if (io.axis < 0) stream.set(io.name, bundle[io.name].data);
@@ -87,7 +87,7 @@ for (const each of modelsThere()) {
   });
 }
 
-test("kernels are those with SIMD", async () => {
+test("kernels use SIMD", async () => {
   const model = await load(readFileSync(new URL("vad_speech/model.nnef.tgz", kFolder)));
   const stream = model.pulse("S", 480);
   assert.equal(stream.runtime.text(stream.runtime.calls.web_tier()), "sse42");
@@ -140,7 +140,7 @@ test("states and clones continue, and faults are reported", async () => {
   await assert.rejects(load(damaged), RillError);
 });
 
-test("states of an ONNX file go round, by the library that reads ONNX", async () => {
+test("states of an ONNX file are fed back, by the library that reads ONNX", async () => {
   const model = await load(runningSum(), { constants: { gain: 3 } });
   assert.deepEqual(model.inputs.map((io) => io.name), ["x", "state"]);
   const stream = model.feedback({ state_out: "state" }).stream();

@@ -1,4 +1,4 @@
-// Reads what numpy.savez writes: zips without compression of little-endian arrays.
+// Reads files of numpy.savez: uncompressed zips of little-endian arrays.
 
 const kTypes = {
   f4: Float32Array, f8: Float64Array, i1: Int8Array, i2: Int16Array, i4: Int32Array,

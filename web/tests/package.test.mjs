@@ -13,7 +13,7 @@ const read = (path) => readFileSync(join(kWeb, path), "utf8");
 const info = JSON.parse(read("package.json"));
 const importsOf = (text) => [...text.matchAll(/(?:from\s+|import\()\s*"([^"]+)"/g)].map(([, path]) => path);
 
-/** The files that an entry leads to. */
+/** Return the files that an entry imports, directly or not. */
 function reached(path, all = new Set()) {
   if (all.has(path)) return all;
   all.add(path);
@@ -33,7 +33,7 @@ test("the entries for browsers have no modules of node and no bare specifiers", 
   }
 });
 
-test("processor.js stands alone and is a module", () => {
+test("processor.js is a module without imports", () => {
   const text = read("dist/processor.js");
   assert.deepEqual(importsOf(text), []);
   assert.ok(!/^(import|export) /m.test(text));
@@ -60,7 +60,7 @@ test("every entry of the package exists, and every export has a type", async () 
   assert.deepEqual(Object.keys(node).sort(), Object.keys(made).sort());
 });
 
-test("a page of HTML in the place of a file is named", async () => {
+test("an HTML page in place of a file is named", async () => {
   const { load } = await import(new URL("../dist/rill.js", import.meta.url));
   const page = new TextEncoder().encode("\n<!DOCTYPE html><html><body>404</body></html>");
   await assert.rejects(load(page), (error) => error.code === "parse" && /page of HTML/.test(error.message));

@@ -1,11 +1,11 @@
-// The resampler against the sines that it should give.
+// Compares resampled sines with sines at the other rate.
 
 import assert from "node:assert/strict";
 import test from "node:test";
 
 import { Resampler } from "../dist/resampler.js";
 
-/** Resample a sine in blocks; gives the largest difference from the sine at the other rate. */
+/** Resample a sine in blocks; return the largest difference from the sine at the other rate. */
 function largestDifference(from, to, hertz, blocks) {
   const resampler = new Resampler(from, to, Math.max(...blocks));
   const length = from;

@@ -10,7 +10,7 @@ const kTypes = {
   ".css": "text/css", ".wasm": "application/wasm", ".svg": "image/svg+xml",
 };
 
-/** Serve a folder on a free port. Gives the server and its address. */
+/** Serve a folder on `port`, 0 for a free one. Return the server and its address. */
 export function serve(folder, port = 0) {
   const server = createServer((request, answer) => {
     const path = normalize(decodeURIComponent(new URL(request.url, "http://x").pathname));

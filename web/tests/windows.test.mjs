@@ -1,4 +1,4 @@
-// Windows of whole runs, against the same sums over each window in JavaScript.
+// Windows of whole runs, compared with the same function of each window in JavaScript.
 
 import assert from "node:assert/strict";
 import test from "node:test";

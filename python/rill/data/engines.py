@@ -78,11 +78,11 @@ def score(files: Files, model: Union[str, "os.PathLike[str]", Model],
           client: Any = None, progress: Optional[Callable[[Progress], None]] = None) -> Summary:
     """Run a model over sound files, and write Parquet to the folder ``out``.
 
-    ``files``: paths, or a folder with WAV, FLAC and OGG files, also in its folders; ``model``: a path that
-    all workers can read, or a model, with one input of samples along ``symbol``. A model compiled for a pulse
-    needs neither symbol nor pulse, and the workers of a machine share its weights. With ``pulse``, files are
-    streamed in blocks of eight seconds, so that memory does not grow with
-    their length; else each file is one whole run. ``rows`` converts a ``Scored`` to rows: a list of
+    ``files``: paths, or a folder that is searched recursively for WAV, FLAC and OGG files; ``model``: a path
+    that all workers can read, or a model, with one input of samples along ``symbol``. A model compiled for a
+    pulse needs neither symbol nor pulse, and the workers of a machine share its weights. With ``pulse``,
+    files are streamed in blocks of eight seconds, so that memory does not grow with their length; else each
+    file is one whole run. ``rows`` converts a ``Scored`` to rows: a list of
     dicts with the keys of ``columns``, such as ``{"begin": "double"}``. It must be a module-level
     function, so that workers can import it. Without it each file has one row, with each output as a
     list of f32.
@@ -137,7 +137,7 @@ def _parts(files: Files, out: pathlib.Path, job: Job, per_part: int) -> List[Par
     if isinstance(files, (str, os.PathLike)):
         folder = pathlib.Path(files)
         if not folder.is_dir():
-            raise ArgumentError(f"{folder} is no folder")
+            raise ArgumentError(f"{folder} is not a folder")
         names = files_in(folder)
     else:
         names = sorted({os.fspath(file) for file in files})
@@ -147,7 +147,7 @@ def _parts(files: Files, out: pathlib.Path, job: Job, per_part: int) -> List[Par
     out.mkdir(parents=True, exist_ok=True)
     others = [path.name for path in out.glob("part-*.parquet") if name not in path.name]
     if others:
-        raise StateError(f"{out} holds parts of another run, as {others[0]}",
+        raise StateError(f"{out} holds parts of another run, such as {others[0]}",
                          hint="Give each run a separate folder")
     for path in out.glob("*.unfinished"):
         path.unlink()
@@ -279,7 +279,7 @@ def _of_dask(key: str, job: Job, part: Part) -> Done:
 
 def _by_dask(job: Job, parts: List[Part], count: int, client: Any,
              report_progress: Callable[[Done], None]) -> Any:
-    """Submit two parts per worker at a time; Dask reassigns those of workers that died."""
+    """Submit two parts per worker at a time; Dask reassigns the parts of workers that died."""
     from dask.distributed import Client, KilledWorker, LocalCluster, as_completed
     cluster = None
     if client is None:

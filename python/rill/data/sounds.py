@@ -13,11 +13,11 @@ import numpy as np
 
 _SUFFIXES = (".wav", ".flac", ".ogg")
 #: Large enough for few calls per file, small enough to stay in a core's cache until the model reads
-#it.
+#: it.
 _SECONDS_PER_BLOCK = 8
 
 
-#: The size of the samples in files from programs that write to a pipe.
+#: The size in the header of files from programs that write to a pipe: the true size is unknown.
 _UNKNOWN = 0xffffffff
 
 

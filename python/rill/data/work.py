@@ -57,7 +57,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Job:
-    """The processing of each file."""
+    """How each file is processed: the model, its symbols and pulse, and the function of rows."""
 
     model: Union[str, Model]
     symbols: Optional[Symbols]
@@ -157,7 +157,8 @@ class Worker:
             with open(journal, "a", encoding="ascii") as begun:
                 return self._run(part, died, begun)
         finally:
-            # An exception is not a death: only a death leaves the journal to the next worker.
+            # Delete the journal after an exception too. If the process dies, the journal stays for the
+            # next worker.
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(journal)
 
@@ -197,7 +198,7 @@ class Worker:
 
 
 def _deaths(journal: str) -> "collections.Counter[int]":
-    """Count, by file number, the workers that died at each file."""
+    """Return the number of workers that died at each file, by the number of the file in the part."""
     try:
         text = pathlib.Path(journal).read_text(encoding="ascii")
     except FileNotFoundError:

@@ -7,7 +7,7 @@ from typing import Optional
 
 from .places import Place
 
-#: (classes of submodules, pattern of source lines, advice). The first that matches counts.
+#: (classes of submodules, pattern of source lines, advice). The first match counts.
 _ADVICE = (
     ("GRUCell|LSTMCell|RNNCell", r"\b\w+Cell\b|for .* in range\(.*(shape|size)",
      "A loop over frames is unrolled for the example's length: use nn.GRU, nn.LSTM or nn.RNN, or "

@@ -57,8 +57,8 @@ def scaled(tensors: Sequence[torch.Tensor], factor: float) -> List[torch.Tensor]
 
 def other_integers(names: Sequence[str], tensors: Sequence[torch.Tensor]
                    ) -> Iterator[Tuple[str, List[List[torch.Tensor]]]]:
-    """For each input of integers or bools, yield inputs in which it has other values: one less, one
-    more, half, or the opposite. An export with a baked value of the example is wrong there."""
+    """For each input of integers or bools, yield inputs in which this input has other values: one less,
+    one more, half, or the opposite. An export with a baked value of the example is wrong for these."""
     for at, (name, tensor) in enumerate(zip(names, tensors)):
         if tensor.is_floating_point() or tensor.is_complex() or not tensor.numel():
             continue
@@ -89,7 +89,7 @@ def array(tensor: torch.Tensor) -> np.ndarray:
 
 def run(module: nn.Module, inputs: Inputs, tensors: Sequence[torch.Tensor], seed: int = 0,
         heard: bool = False) -> Any:
-    """Run a module on copies of tensors, so that it can change them. ``seed`` seeds random numbers
+    """Run a module on copies of tensors, which it may change. ``seed`` seeds random numbers
     in the module; ``heard``: pass its warnings on."""
     copies = [tensor.clone() for tensor in tensors]
     with torch.no_grad(), warnings_recorded() as caught, torch.random.fork_rng(devices=[]):
@@ -155,8 +155,8 @@ def _excused(found: np.ndarray, case: Case, at: int, atol: float, rtol: float,
              module: nn.Module, inputs: Inputs) -> np.ndarray:
     """Replace outputs that do not depend on NaN inputs if only one side is NaN.
 
-    There, as in 0 * NaN, an implementation may return NaN, or the number that PyTorch returns for
-    finite inputs.
+    For such an element, as in 0 * NaN, an implementation may return NaN, or the number that PyTorch
+    returns for finite inputs.
     """
     most = max([float(np.nanmax(np.abs(each.numpy()), initial=0.0)) for each in case.tensors
                 if each.is_floating_point()], default=0.0)

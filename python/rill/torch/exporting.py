@@ -69,7 +69,7 @@ def export(module: nn.Module, example: Any = None, dynamic: Optional[Dynamic] = 
     ``assertions`` to the file: ``["S <= 2000"]`` bounds the keys of attention to all earlier
     frames. ``path`` is the file to write (.onnx for an ONNX exporter, .tgz, .tar, .zip, else a
     folder). Nothing is written if a number is wrong, or if an open axis was compared at only one
-    size because PyTorch refuses the others; ``unproven=True`` writes these too. ``progress`` is
+    size because PyTorch fails on the others; ``unproven=True`` writes such exports too. ``progress`` is
     called with the name of each step; by default the logger "rill.torch" gets it. ``options`` are
     those of ``rill.torch.target``. The module runs as in ``eval()``, and its state is restored.
 
@@ -282,7 +282,7 @@ class _Export:
                    list(self.names), self._extensions, self._options)
 
     def _locate(self) -> None:
-        """Find the first wrong submodule, and the lines that took a size of the example."""
+        """Find the first wrong submodule, and the lines whose result is a baked size of the example."""
         report = self.report
         # A wrong row names its case.
         wrong = next((case for case in self._cases for row in report.rows
@@ -296,8 +296,8 @@ class _Export:
             self._note_constants()
 
     def _note_constants(self) -> None:
-        """Note the constants that the exporter made from the example's sizes: those that an export of
-        larger sizes does not have."""
+        """Note the constants that the exporter made from the example's sizes: those that differ in an
+        export of larger sizes."""
         larger = {symbol: extent + 1 for symbol, extent in self._inputs.sizes.items()}
         self._report_step("export of another size")
         try:

@@ -276,7 +276,7 @@ def _positional(module: nn.Module, example: Any) -> Tuple[Any, ...]:
 
 def _parameter_names(module: nn.Module, count: int) -> List[str]:
     schema = getattr(module.forward, "schema", None)
-    if schema is not None:  # of a scripted module
+    if schema is not None:  # a scripted module
         names = [each.name for each in schema.arguments[1:]]
         return names[:count] + [f"input_{at}" for at in range(len(names), count)]
     try:

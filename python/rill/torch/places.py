@@ -74,8 +74,8 @@ def of_library(file: str) -> bool:
 
 
 def _of_user(frames: Sequence[Tuple[str, int]]) -> Line:
-    """Return the innermost frame outside of libraries. Frames beyond those of this package called
-    it, and are not part of the module."""
+    """Return the innermost frame outside of libraries. Frames above those of this package belong to its
+    caller, not to the module."""
     for frame in frames:
         if not of_library(frame[0]):
             return frame

@@ -61,11 +61,11 @@ class ExportReport(CheckReport):
 
     ``ok``: every comparison is right, every open axis was compared at two sizes at least, and it streams if
     that was requested. ``unproven``: open axes that were compared at one size, with that size, or at none,
-    with None. ``exporter``: "nnef", "onnx" or "onnx-dynamo"; ``attempts``:
-    by exporter, why another was not taken. ``fault``: the first submodule that is wrong when it
-    is exported alone. ``path``: where it was written (None: nowhere); ``latencies``: by pulse,
-    how late each output is; ``refusals``: why it does not stream; ``notes``: sizes at which
-    PyTorch itself refuses to run, and values that its tracer took for constants.
+    with None. ``exporter``: "nnef", "onnx" or "onnx-dynamo"; ``attempts``: by exporter, the reason
+    for each rejection. ``fault``: the first submodule that is wrong when exported alone. ``path``: the
+    written file (None if there is none); ``latencies``: by pulse, the latency of each output;
+    ``refusals``: the reasons why the module does not stream; ``notes``: sizes at which PyTorch
+    itself fails, and values that its tracer baked.
     """
 
     def __init__(self, title: str, model: "Model", symbol: Optional[str],

@@ -18,8 +18,8 @@ import torch.nn.functional as F
 @functools.lru_cache(maxsize=64)
 def _basis(n_fft: int, normalized: bool, dtype: torch.dtype) -> torch.Tensor:
     """Return the filters [2 * (n_fft // 2 + 1), 1, n_fft] of an inverse transform: one per real
-    part, then one per imaginary part. Each bin except the first, and the last of an even transform,
-    also represents its conjugate; the imaginary parts of these two have no effect.
+    part, then one per imaginary part. The first bin, and the last bin of an even transform, count once,
+    and their imaginary parts have no effect. Each other bin also represents its conjugate.
 
     ``prepared`` makes them before a tracer runs, so that the tracer sees a constant.
     """

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Write the small archives of this folder with GNU tar, gzip, zip and Python, so that other programs than rill
-# make their bytes. Links and hidden files are among them.
+# make their bytes. Some contain links and hidden files.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -26,13 +26,13 @@ done
 tar $common --format=gnu -C model -cf plain.tar graph.nnef enc
 gzip -n9 <plain.tar >$here/plain.tgz
 
-# Two gzip members, cut where no tar block ends.
+# Two gzip members; the first ends within a tar block.
 head -c 700 plain.tar | gzip -n9 >$here/members.tgz
 tail -c +701 plain.tar | gzip -n9 >>$here/members.tgz
 # Zeros after the gzip data, as on tapes.
 { cat $here/plain.tgz; head -c 1000 /dev/zero; } >$here/padded.tgz
 
-# Files with holes, as GNU tar keeps them.
+# Files with holes, in GNU tar's sparse formats.
 truncate -s 100000 holes.dat
 printf x >>holes.dat
 touch -d @0 holes.dat
@@ -94,7 +94,7 @@ zip_("parent.zip", [("../x.dat", b"x")])
 zip_("keys.zip", [("/a/../b", b"1"), (".c", b"2"), ("é", b"3")], compression=zipfile.ZIP_DEFLATED)
 zip_("empty.zip", [])
 
-# 64-bit sizes and offsets, as in files beyond 4 GiB, where the directory has markers in their place.
+# 64-bit sizes and offsets, as in files beyond 4 GiB: the 32-bit fields of the directory have markers instead.
 data = b"wide"
 local = struct.pack("<IHHHHHIIIHH", 0x04034B50, 45, 0, 0, 0, 33, zlib.crc32(data), 4, 4, 5, 0) + b"w.dat" + data
 wide = struct.pack("<HHQQQ", 1, 24, 4, 4, 0)

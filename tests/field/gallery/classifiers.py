@@ -1,4 +1,4 @@
-"""Recipes of keyword spotters, voice activity detectors and models of speakers."""
+"""Recipes of keyword spotters, voice activity detectors and speaker embeddings."""
 
 import torch
 import torch.nn.functional as F
@@ -108,7 +108,7 @@ class TcResNet(nn.Module):
 
 
 class SubSpectral(nn.Module):
-    """A batch norm of bands in groups, as one of groups in the channels."""
+    """A batch norm with separate statistics per group of bands, which become groups of channels."""
 
     def __init__(self, channels, groups):
         super().__init__()

@@ -27,7 +27,7 @@ class PaddedConv(nn.Module):
 
 
 class StaticConv(nn.Module):
-    """The same for streams of whole frames: padding at the start alone."""
+    """A causal convolution for streams of whole frames: padding at the start only."""
 
     def __init__(self, inputs, outputs, kernel, stride=1, dilation=1, mode="constant"):
         super().__init__()
@@ -91,7 +91,7 @@ def encodec_decoder():
 
 
 class Rotary(nn.Module):
-    """Attention with rotary positions to the frames of a window."""
+    """Attention to a window of frames, with rotary positions."""
 
     def __init__(self, size=16, heads=2, left=12):
         super().__init__()
@@ -253,7 +253,7 @@ class Vocos(nn.Module):
 
 
 class RAVE(nn.Module):
-    """Bands by a polyphase filter bank with signs written in place, an encoder, a decoder, and the bands' sum."""
+    """A polyphase filter bank whose signs are written in place, an encoder, a decoder, and the sum of the bands."""
 
     def __init__(self, bands=4, taps=8):
         super().__init__()

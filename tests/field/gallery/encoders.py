@@ -36,7 +36,7 @@ class Moonshine(nn.Module):
 
 
 class Whisper(nn.Module):
-    """Two convolutions, a table of positions, and attention within chunks and those before."""
+    """Two convolutions, a table of positions, and attention to the chunk and earlier ones, or to all frames."""
 
     def __init__(self, size=16, chunk=4, left=2, full=False):
         super().__init__()
@@ -57,7 +57,7 @@ class Whisper(nn.Module):
 
 
 class Relative(nn.Module):
-    """Attention with relative positions of a table, as in Transformer-XL, to a window."""
+    """Attention to a window, with relative positions from a table, as in Transformer-XL."""
 
     def __init__(self, size=16, heads=2, left=8, chunk=1, most=128):
         super().__init__()
@@ -127,7 +127,7 @@ class FastConformer(nn.Module):
 
 
 class BEATs(nn.Module):
-    """Patches, a grouped convolution of positions, gated bias of bucketed distances, attention to all."""
+    """Patches, a grouped positional convolution, and attention with a gated bias of bucketed distances."""
 
     def __init__(self, size=16, heads=2, window=None):
         super().__init__()
@@ -162,7 +162,7 @@ class BEATs(nn.Module):
 
 
 class Alibi(nn.Module):
-    """Attention whose scores fade with distance: causal, by a table or computed."""
+    """Causal attention whose scores fade with distance, by a table or a formula."""
 
     def __init__(self, size=16, heads=2, most=64, cached=True):
         super().__init__()
@@ -204,7 +204,7 @@ class Projection(nn.Module):
 
 
 class Wav2Vec2(nn.Module):
-    """Seven strided convolutions in small, a padded convolution of positions, attention."""
+    """Strided convolutions, a padded positional convolution, attention."""
 
     def __init__(self, size=16, chunk=None, group_norm=True):
         super().__init__()
@@ -258,7 +258,7 @@ class Leaf(nn.Module):
 
 
 class LogMel(nn.Module):
-    """Log-mel features by convolutions, with a pre-emphasis and a reflected half frame or a causal one."""
+    """Log-mel features by convolutions, with pre-emphasis, and reflected or causal padding of half a frame."""
 
     def __init__(self, size=32, hop=8, bands=8):
         super().__init__()

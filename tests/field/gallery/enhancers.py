@@ -60,7 +60,7 @@ class ConvTasNet(nn.Module):
 
 
 class SkiM(nn.Module):
-    """Segments of frames, an LSTM inside of each, and an LSTM of states across segments."""
+    """An LSTM within each segment of frames, and an LSTM over the states across segments."""
 
     def __init__(self, segment=4):
         super().__init__()
@@ -115,7 +115,7 @@ class ComplexLSTM(nn.Module):
 
 
 class DCCRN(nn.Module):
-    """A complex U-Net on spectra by convolutions, with complex parts by hand. x: samples."""
+    """A complex U-Net on spectra by convolutions, with separate real and imaginary parts. x: samples."""
 
     def __init__(self, size=16, hop=8):
         super().__init__()
@@ -212,7 +212,7 @@ class GTBlock(nn.Module):
 
 
 class GTCRN(nn.Module):
-    """x: [B, F, T, 2]; a complex mask of a dual-path recurrent network over erb bands."""
+    """A complex mask from a dual-path recurrent network over ERB bands. x: [B, F, T, 2]."""
 
     def __init__(self, bins=17, channels=8):
         super().__init__()
@@ -245,7 +245,7 @@ class GTCRN(nn.Module):
 
 
 class DeepFilter(nn.Module):
-    """Complex filters of five frames, two of them later ones, on the lowest bands. x: [B, T, F, 2]."""
+    """Complex filters over five frames, two of them later, on the lowest bands. x: [B, T, F, 2]."""
 
     def __init__(self, low=6, order=5, ahead=2):
         super().__init__()
@@ -269,7 +269,7 @@ class DeepFilter(nn.Module):
 
 
 class CRN(nn.Module):
-    """x: [B, T, F] of magnitudes."""
+    """A convolutional U-Net over frequency with an LSTM. x: magnitudes, [B, T, F]."""
 
     def __init__(self):
         super().__init__()
@@ -319,7 +319,7 @@ class Demucs(nn.Module):
 
 
 class CleanUNet(nn.Module):
-    """A causal U-Net with masked attention in its neck; the input is padded to whole frames by hand."""
+    """A causal U-Net with masked attention at the lowest rate; code pads the input to whole frames."""
 
     def __init__(self):
         super().__init__()

@@ -55,7 +55,7 @@ def write_dynamo(recipe, module, example, inputs, outputs, folder):
 def write_nnef(recipe, module, example, inputs, outputs, folder):
     from torch_to_nnef import TractNNEF, export_model_to_nnef
     version = TractNNEF.latest_version()
-    # The exporter asks a program for its version, and would download one where none is named.
+    # The exporter asks a program for its version, and would download one if none is named.
     program = folder / "version"
     program.write_text(f"#!/bin/sh\necho rill {version.to_str()}\n")
     program.chmod(0o700)

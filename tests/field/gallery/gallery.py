@@ -2,12 +2,12 @@
 
     python gallery.py PROGRAM [--only REGEX] [--part N/M] [--times] [--page FILE | --check FILE]
 
-Each recipe is exported as ONNX and as NNEF, or by PyTorch's newer exporter of ONNX (dynamo). At three lengths the whole run is compared with PyTorch, and
-streams of two pulses in every mode with the whole run. PyTorch also gives the least delay: later frames are
-replaced by others, and the outputs that change had to wait for them. The delay derived by hand, this one and
-rill's must agree. --page writes the table with times to a page; --check compares all of it except the times
-with the page. Without torch_to_nnef only the ONNX files are compared, without onnxscript none of dynamo. Exit status 1 if anything differs; 77
-without PyTorch and onnxruntime.
+Each recipe is exported as ONNX and as NNEF, or by PyTorch's newer exporter of ONNX (dynamo). At three lengths the
+whole run is compared with PyTorch, and streams of two pulses in every mode with the whole run. PyTorch also gives
+the least delay: the script replaces later frames, and each output frame that changes has to wait for them. The
+delay derived by hand, the least delay and rill's must agree. --page writes the table with times to a page; --check
+compares all of it except the times with the page. Without torch_to_nnef only the ONNX files are compared, without
+onnxscript no files of dynamo. Exit status 1 if anything differs; 77 without PyTorch and onnxruntime.
 """
 
 import argparse

@@ -28,7 +28,7 @@ class Squeezeformer(nn.Module):
 
 
 class Branchformer(nn.Module):
-    """Attention in parallel with an MLP that a depthwise convolution gates; another convolution merges both."""
+    """Attention in parallel with a convolutional gated MLP; another convolution merges both branches."""
 
     def __init__(self, size=16, kernel=5):
         super().__init__()
@@ -49,7 +49,7 @@ class Branchformer(nn.Module):
 
 
 class Paraformer(nn.Module):
-    """Attention within chunks whose values pass through a memory as well."""
+    """Attention within chunks, plus a memory block (a depthwise convolution) over the values."""
 
     def __init__(self, size=16, chunk=6, left=5, right=2):
         super().__init__()
@@ -67,7 +67,7 @@ class Paraformer(nn.Module):
 
 
 class Retention(nn.Module):
-    """RetNet's parallel form: weights fall with the distance, to a window."""
+    """RetNet's parallel form over a window: weights decay with distance."""
 
     def __init__(self, size=16, heads=2, window=16):
         super().__init__()
@@ -87,7 +87,7 @@ class Retention(nn.Module):
 
 
 class MinGru(nn.Module):
-    """A gated recurrence by sums of logarithms: no loop."""
+    """A gated recurrence as a running logsumexp, without a loop."""
 
     def __init__(self, size=8):
         super().__init__()
@@ -103,7 +103,7 @@ class MinGru(nn.Module):
 
 @torch.jit.script
 def pooled(f, z):
-    """QRNN's pooling: each frame fades the sum and adds to it."""
+    """QRNN's pooling: each frame decays the state and adds to it."""
     state = torch.zeros_like(z[:, 0])
     out: list[torch.Tensor] = []
     for at in range(z.shape[1]):
@@ -140,7 +140,7 @@ class TdnnF(nn.Module):
 
 
 class SlidingMean(nn.Module):
-    """Features less their mean over the last frames, by differences of running sums, then a GRU."""
+    """Features minus their mean over the last frames, from differences of running sums, then a GRU."""
 
     def __init__(self, size=8, window=10):
         super().__init__()
@@ -164,7 +164,7 @@ def smoothed(x, rate: float):
 
 
 class Pcen(nn.Module):
-    """Energies normalised by their smoothed past, which begins with the first frame."""
+    """Energies normalised by an exponential moving average that starts at the first frame."""
 
     def __init__(self, size=8):
         super().__init__()
@@ -177,7 +177,7 @@ class Pcen(nn.Module):
 
 
 class Patches(nn.Module):
-    """PatchTST: overlapping patches of a series as tokens, attention to the last ones, the series scaled back."""
+    """PatchTST: overlapping patches of a series as tokens, normalised each, with attention to the last patches."""
 
     def __init__(self, size=16, patch=8, step=4):
         super().__init__()

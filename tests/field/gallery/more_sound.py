@@ -90,7 +90,7 @@ class SourceFilter(nn.Module):
 
 
 class Ddsp(nn.Module):
-    """Amplitudes that a linear interpolation brings to samples, and oscillators of a running phase."""
+    """Amplitudes interpolated linearly to the sample rate, and oscillators with a running phase."""
 
     def __init__(self, hop=4, size=6):
         super().__init__()
@@ -108,7 +108,7 @@ class Ddsp(nn.Module):
 
 
 class RnNoise(nn.Module):
-    """GRUs that read each other's outputs and the features, all joined at the end."""
+    """GRUs that read the features and each other's outputs, concatenated at the end."""
 
     def __init__(self):
         super().__init__()
@@ -126,7 +126,7 @@ class RnNoise(nn.Module):
 
 
 class BandSplit(nn.Module):
-    """BSRNN: bands of other widths, LSTMs along time and both ways along bands, a mask for each band."""
+    """BSRNN: bands of several widths, LSTMs along time, bidirectional LSTMs along bands, a mask for each band."""
 
     def __init__(self, widths=(2, 3, 4), size=8):
         super().__init__()
@@ -182,7 +182,7 @@ class GridNet(nn.Module):
 
 
 class WaveUNet(nn.Module):
-    """Every second sample is dropped on the way down; a linear interpolation and cut skips lead up."""
+    """Downsampling drops every second sample; upsampling interpolates linearly and joins cropped skips."""
 
     def __init__(self):
         super().__init__()
@@ -206,7 +206,7 @@ class WaveUNet(nn.Module):
 
 
 class Align(nn.Module):
-    """DeepVQE's alignment: a softmax over delays of the far sound, and the sound that it weighs."""
+    """DeepVQE's alignment: a softmax over delays of the far-end sound weights its delayed frames."""
 
     def __init__(self, size=4, delays=6):
         super().__init__()

@@ -7,14 +7,14 @@ from recipe import RECIPES
 BEGIN = """# Which models run
 
 `tests/field/gallery/gallery.py` writes this page, and checks it. Each model is small, with random weights and the
-layers of public models of its name. PyTorch exports it as ONNX, by its newer exporter (dynamo) where the other
-cannot, and torch_to_nnef as NNEF. At three lengths the whole run is compared with PyTorch, and streams with the
-whole run, bit for bit (within 1e-5 downstream of attention). Models with states as inputs are compared with a loop of
-PyTorch.
+layers of public models of its name. PyTorch exports it as ONNX, with its newer exporter (dynamo) if the older one
+fails, and torch_to_nnef as NNEF. At three lengths the whole run is compared with PyTorch, and streams with the
+whole run, bit for bit (within 1e-5 downstream of attention). Models with states as inputs are compared with a PyTorch
+loop over steps.
 
 - **Pulse**: frames of the input per step. A step model takes this number.
-- **Delay**: frames of the output. It is counted by hand, and PyTorch shows that no stream has less: later input
-  frames change the outputs that wait for them.
+- **Delay**: frames of the output. It is derived by hand, and PyTorch shows that no stream has less: an output frame
+  that changes with a later input frame has to wait for it.
 - **State**: bytes that a stream keeps between steps.
 - **rill, onnxruntime**: microseconds of a step, the median, with one thread. onnxruntime has no streams: it runs over
   a window as long as the shortest stream of the three, which a host would repeat for each step, or over the window

@@ -10,7 +10,7 @@ from recipe import Attention, Block, CausalConv, in_time, recipe, window_mask
 
 
 class MoonshineV2(nn.Module):
-    """Samples in frames that are scaled each, two causal strides, attention to windows without positions."""
+    """Frames of samples, each normalised; two causal strided convolutions; attention to windows without positions."""
 
     def __init__(self, size=16, hop=4):
         super().__init__()
@@ -89,7 +89,7 @@ class MemoryAttention(nn.Module):
 
 
 class PairedFrames(nn.Module):
-    """Zipformer 2: pairs of frames weighed, the last one repeated where a pair lacks it; repeated back."""
+    """Zipformer 2: weighted means of pairs of frames (the last frame is repeated if needed), then repeated back."""
 
     def __init__(self, size=16):
         super().__init__()
@@ -183,7 +183,7 @@ class Tfilm(nn.Module):
 
 
 class MixedNet(nn.Module):
-    """microWakeWord: kernels of several lengths cut to the last frames, a window of these flattened."""
+    """microWakeWord: convolutions of several lengths cut to the last frames, then a flattened window."""
 
     def __init__(self, size=8, window=5):
         super().__init__()
@@ -200,7 +200,7 @@ class MixedNet(nn.Module):
 
 
 class FiniteScalars(nn.Module):
-    """NanoCodec: bounded numbers are rounded, and are the digits of an index."""
+    """NanoCodec: finite scalar quantisation; the rounded numbers are the digits of an index."""
 
     def __init__(self, levels=(8, 5, 5, 5)):
         super().__init__()

@@ -92,8 +92,8 @@ def in_time(layer, x):
 
 
 def window_mask(frames, left, right=0, chunk=1):
-    """Return a mask, true where a query sees a key: chunks of `chunk`, `left` chunks before and `right`
-    after."""
+    """Return a mask, true for visible keys: the query's chunk of `chunk` frames, `left` chunks before and
+    `right` after."""
     at = torch.arange(frames) // chunk
     distance = at.unsqueeze(1) - at.unsqueeze(0)
     return (distance <= left) & (distance >= -right)

@@ -56,7 +56,7 @@ def weighed(k, v, decay, first):
 
 
 class Rwkv(nn.Module):
-    """Mixes of each frame with the one before, a weighed sum, and a gated square."""
+    """Token shifts (mixes of each frame with the previous one), RWKV's weighted sum, and a gated square."""
 
     def __init__(self, size=8):
         super().__init__()

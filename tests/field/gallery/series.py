@@ -1,4 +1,4 @@
-"""Recipes beyond speech: pitch, music, video, poses, and signals of the body."""
+"""Recipes beyond speech: pitch, music, video, poses, and biosignals."""
 
 import torch
 import torch.nn.functional as F
@@ -8,7 +8,7 @@ from recipe import CausalConv, recipe
 
 
 class Crepe(nn.Module):
-    """Frames of samples, each scaled by its own mean and deviation, and convolutions over each."""
+    """Frames of samples, each normalised by its mean and deviation, and convolutions within each."""
 
     def __init__(self, frame=32, hop=8):
         super().__init__()
@@ -30,7 +30,7 @@ class Crepe(nn.Module):
 
 
 class Harmonics(nn.Module):
-    """Basic pitch: bands shifted by harmonics are channels; the onsets read the notes."""
+    """Basic pitch: bands shifted by harmonics are channels; the onset branch reads the note branch."""
 
     def __init__(self, bins=12, shifts=(-4, 0, 4, 6)):
         super().__init__()
@@ -70,7 +70,7 @@ class Movinet(nn.Module):
 
 
 class Shifted(nn.Module):
-    """TSM: some channels come from the frame before, and all frames pass through the same image layers."""
+    """TSM: some channels come from the previous frame, and all frames pass through the same image layers."""
 
     def __init__(self, size=8):
         super().__init__()
@@ -110,7 +110,7 @@ class Poses(nn.Module):
 
 
 class Skeleton(nn.Module):
-    """ST-GCN: a graph of joints per frame by matrices, convolutions along time, joints as a mean."""
+    """ST-GCN: graph convolutions over joints as matmuls, convolutions along time, a mean over joints."""
 
     def __init__(self, joints=5, size=6):
         super().__init__()
@@ -145,7 +145,7 @@ class EegNet(nn.Module):
 
 
 class Matting(nn.Module):
-    """RVM: half of the channels pass through a GRU of convolutions, unrolled over the frames."""
+    """RVM: half of the channels pass through a convolutional GRU, a loop over the frames."""
 
     def __init__(self, size=4):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Recipes of models with their states as inputs, and the PyTorch loop to compare with."""
+"""Recipes of models whose states are inputs and outputs, and the PyTorch loop to compare with."""
 
 import math
 
@@ -12,7 +12,8 @@ from recipe import recipe
 
 
 def compare_steps(run):
-    """Compare streams of three lengths, fed back by rill, with a loop over the module."""
+    """Compare rill, which feeds the states back, with a PyTorch loop over the module, for streams of each of
+    the recipe's lengths."""
     recipe = run.recipe
     run.feedback = [part for output, to in recipe.states.items() for part in ("--feedback", f"{output}={to}")]
     for name in ("x", "y0"):
@@ -71,7 +72,8 @@ class CacheAware(nn.Module):
 
 
 class Emformer(nn.Module):
-    """Segments with frames to their right, keys of earlier segments, and a memory of means."""
+    """An Emformer layer: a segment attends to itself, its right context, cached keys and values, and a memory
+    bank of segment means."""
 
     def __init__(self, size=16, segment=4, right=2, left=6, memories=3):
         super().__init__()
@@ -81,7 +83,8 @@ class Emformer(nn.Module):
         self.segment, self.right, self.left, self.memories = segment, right, left, memories
 
     def forward(self, x, ahead, memory, keys, values):
-        # The right context of a step is the segment of the next step: `ahead` holds frames already given.
+        # A step computes the segment that began in the previous step: `ahead` has its first frames, and the
+        # last frames of `x` are its right context.
         frames = torch.cat([ahead, x], 1)
         now, later = frames[:, :self.segment], frames[:, self.segment:]
         y = self.norm(torch.cat([later, now], 1))
@@ -99,7 +102,8 @@ class Emformer(nn.Module):
 
 
 class Zipformer(nn.Module):
-    """A stack at half of the rate between two at the full one; caches of keys, values and convolutions."""
+    """A layer at the full rate, then a layer at half the rate with a bypass; both cache keys, values and
+    convolution frames."""
 
     def __init__(self, size=16, left=4, kernel=5):
         super().__init__()
@@ -130,7 +134,8 @@ class Zipformer(nn.Module):
 
 
 class Decoder(nn.Module):
-    """A decoder step: attention to a window of the last tokens, with rotary positions counted inside."""
+    """A decoder step: attention over the last `kept` tokens, with rotary positions from a counter that is a
+    state."""
 
     def __init__(self, size=16, kept=8):
         super().__init__()
@@ -159,7 +164,7 @@ class Decoder(nn.Module):
 
 
 class CachedConvs(nn.Module):
-    """Convolutions with their last frames as inputs, and a transposed one with its overlap."""
+    """Convolutions whose last frames are states, and a transposed convolution whose overlap is a state."""
 
     def __init__(self):
         super().__init__()
@@ -200,10 +205,10 @@ recipe("FastConformer, cache-aware step", "keys, convolution frames and their nu
 recipe("Emformer step", "right context, memories of means, caches of keys", Emformer, (1, "S", 16), pulse=4,
        states={"y1": "s0", "y2": "s1", "y3": "s2", "y4": "s3"},
        zeros=((1, 2, 16), (1, 3, 16), (1, 6, 16), (1, 6, 16)))
-recipe("Zipformer step", "a stack at half of the rate, six caches", Zipformer, (1, "S", 16), pulse=4,
+recipe("Zipformer step", "a layer at half the rate, six caches", Zipformer, (1, "S", 16), pulse=4,
        states={f"y{i + 1}": f"s{i}" for i in range(6)},
        zeros=((1, 4, 8), (1, 4, 16), (1, 16, 4), (1, 4, 8), (1, 4, 16), (1, 16, 4)))
-recipe("Moonshine decoder step", "keys and values of a window, a counter inside", Decoder, (1, "S"), pulse=1,
+recipe("Moonshine decoder step", "keys and values of a window, a counter as a state", Decoder, (1, "S"), pulse=1,
        integers=12, states={"y1": "s0", "y2": "s1", "y3": "s2"}, zeros=((1, 8, 16), (1, 8, 16), (1,)))
 recipe("RAVE, cached convolutions", "frames and an overlap as states", CachedConvs, (1, 2, "S"), pulse=8,
        states={f"y{i + 1}": f"s{i}" for i in range(4)}, zeros=((1, 2, 4), (1, 8, 2), (1, 4, 2), (1, 4, 2)))

@@ -10,9 +10,8 @@
 
 #include "rill/audio.hpp"
 
-namespace {
-
-/// Static variables of inline functions and templates, for which GCC makes unique symbols.
+/// GCC makes the static variables of inline functions and templates unique symbols, which would
+/// keep dlclose from unloading the plugin. `rill_plugin` turns this off.
 inline int& calls() {
   static int count = 0;
   return count;
@@ -23,6 +22,8 @@ struct Kept {
 };
 template <class T>
 std::map<std::string, T> Kept<T>::all;
+
+namespace {
 
 int fail(const std::string& text) {
   std::fprintf(stderr, "%s\n", text.c_str());
@@ -61,7 +62,7 @@ int plugin_entry(int argc, char** argv) {
   std::call_once(once, [] { ++calls(); });
   if (argc < 2) return fail("plugin_entry: no model");
   // A failed call stores an error for this thread.
-  if (rill::Model::load("/nowhere/model.nnef.tgz")) return fail("a model at /nowhere");
+  if (rill::Model::load("/nowhere/model.nnef.tgz")) return fail("loaded /nowhere/model.nnef.tgz");
   auto model = rill::Model::load(argv[1]);
   if (!model) return fail(model.error().text);
   if (auto set = model->set("B", 1); !set) return fail(set.error().text);
@@ -76,6 +77,6 @@ int plugin_entry(int argc, char** argv) {
   if (!effect) return fail(effect.error().text);
   const std::function<int(rill::AudioEffect*)> play_it = play;
   std::ostringstream text;
-  text << effect->latency() << " frames, call " << calls();
+  text << "latency of " << effect->latency() << " frames, expected more (call " << calls() << ')';
   return effect->latency() > 0 ? play_it(&*effect) : fail(text.str());
 }

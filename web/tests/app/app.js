@@ -1,5 +1,5 @@
-// An app as a user writes it: models of all three modules, a node that hears, an effect that plays. Results stand
-// in the page, and as JSON in document.body.dataset.result; tests compare them.
+// An app as a user writes it: models of all three modules, a RillNode, a RillEffect. Results appear in the page, and
+// as JSON in document.body.dataset.result, where tests read them.
 
 import { load } from "rill-stream";
 import { RillEffect, RillNode } from "rill-stream/audio";
@@ -60,7 +60,7 @@ async function run() {
 
   for (const [name, file] of [["onnx", "sum.onnx"], ["compiled", "model.rill"]]) {
     const answer = await fetch(file);
-    // The server of Vite sends the page for a file that is missing.
+    // The server of Vite sends the page in place of a missing file.
     if (!answer.ok || answer.headers.get("content-type")?.startsWith("text/html")) continue;
     const model = await load(await answer.arrayBuffer(), name === "onnx" ? { constants: { gain: 2 } } : {});
     found[name] = model.inputs.map(({ text }) => text).join();

@@ -1,5 +1,5 @@
-// rill/audio.h in Swift: the sound of a device through a model. An effect gives as much sound as it
-// takes; a listener gives frames of the model. Blocks allocate memory only when they fail.
+// rill/audio.h in Swift: the sound of a device through a model. An effect outputs as much sound as it
+// takes; a listener outputs frames of the model. Processing a block allocates memory only if it fails.
 import CRill
 
 /// Rates, channels and block size of a device, and the rate of the model.
@@ -116,19 +116,19 @@ public final class Effect {
         return true
     }
 
-    /// Step the pulses that wait, of an effect with a worker, and return their number. Another thread
-    /// than that of `process` calls it several times per pulse. Other functions than `process`,
-    /// `bypass` and `late` wait until no thread calls it.
+    /// Step the waiting pulses of an effect with a worker, and return their number. Another thread
+    /// than that of `process` calls it several times per pulse. During the call, other threads may
+    /// only call `process`, `bypass` and `late`.
     @discardableResult
     public func work() -> Int64 { rill_effect_work(handle) }
 
     /// The number of pulses that a worker finished late since the last reset.
     public var late: Int64 { rill_effect_late(handle) }
 
-    /// Step in `process` in place of `work`, for rendering faster than sound.
+    /// Run the steps in `process` instead of `work`, for rendering faster than real time.
     public func offline(_ on: Bool) throws { try check(rill_effect_offline(handle, on ? 1 : 0)) }
 
-    /// Play the input, as late as the output, or the output. The switch fades over 5 ms.
+    /// Play the input, with the latency of the output, or the output. The switch fades over 5 ms.
     public func bypass(_ on: Bool) throws { try check(rill_effect_bypass(handle, on ? 1 : 0)) }
 
     /// Return to the state of a new effect.
@@ -145,8 +145,8 @@ public final class Effect {
         return [UInt8](bytes.prefix(size))
     }
 
-    /// Continue a saved stream of an effect with the same model and options. The bytes may be
-    /// anything; after an error the effect is new.
+    /// Continue a saved stream of an effect with the same model and options. The bytes need not be
+    /// trusted; after an error the effect is reset.
     public func load(_ state: [UInt8]) throws {
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(state.count, 1), alignment: 8)
         defer { bytes.deallocate() }

@@ -35,7 +35,7 @@ public final class Model {
         try RillError.check(rill_model_set_symbol(handle, symbol, expression))
     }
 
-    /// Make it a stream of `frames` frames per step: "480", "auto", "auto:max_latency=1600".
+    /// Make the model a stream of `frames` frames per step: "480", "auto", "auto:max_latency=1600".
     public func pulse(_ symbol: String, _ frames: String) throws {
         try RillError.check(rill_model_pulse(handle, symbol, frames))
     }
@@ -103,7 +103,7 @@ public final class Plan: @unchecked Sendable {
 
 /// One run or one stream of a plan, for one thread at a time. `step` is fit for an audio callback.
 public final class Session {
-    /// Null after `close`, which rill refuses in every call.
+    /// Null after `close`; rill refuses null in every call.
     private(set) var handle: OpaquePointer?
     /// Owns the memory of a compiled model.
     private let plan: Plan

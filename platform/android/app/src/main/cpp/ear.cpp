@@ -17,7 +17,7 @@ constexpr float kGone = -2;
 
 class Ear : public oboe::AudioStreamDataCallback, public oboe::AudioStreamErrorCallback {
  public:
-  /// Returns what is wrong, or "".
+  /// Return an error message, or "".
   std::string open(const void* model_bytes, size_t size) {
     auto model = rill::Model::load(model_bytes, size);
     if (!model) return model.error().text;
@@ -39,7 +39,7 @@ class Ear : public oboe::AudioStreamDataCallback, public oboe::AudioStreamErrorC
     if (builder.openStream(stream_) != oboe::Result::OK) return "the microphone cannot be opened";
 
     rill::AudioOptions options;
-    options.device_rate = stream_->getSampleRate();  // the device's own, which costs no resampler
+    options.device_rate = stream_->getSampleRate();  // the device's own, so the system does not resample
     options.model_rate = kModelRate;
     options.channels = stream_->getChannelCount();
     auto listener = rill::AudioListener::make(*plan, options);
