@@ -216,7 +216,7 @@ Status Deconv::absorb_slice(const Node& producer, Rewrite& consumer) const {
 Status Deconv::absorb(const Node& producer, Rewrite& consumer, int input) const {
   const Graph& graph = consumer.old_graph();
   if (!consumer.fusing()) {
-    // The pulsed operator keeps the slices of its own frames.
+    // A pulsed operator keeps its slices.
     if (graph.streaming) return {};
     RILL_TRY(absorb_slice(producer, consumer));
     if (consumer.replacement()) return {};

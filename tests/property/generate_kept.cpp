@@ -76,7 +76,7 @@ Wire Writer::by_position(const Wire& x) {
   return same(from, {random_.chance(50) ? "max(" : "min(", from.name, ", ", wide, ")"});
 }
 
-/// Put constant frames in front, and cut as many from the end: a short stream has no other frames.
+/// Prefix constant frames, and cut as many from the end: a short stream has no other frames.
 Wire Writer::shifted(const Wire& x) {
   const std::string frames = length_of(x);
   const Wire wide = random_.chance(50) || x.features > 0 ? pad(x, random_.in(1, 7), 0, number())
