@@ -144,7 +144,7 @@ void Check::check_references() {
 
 Status Check::run_whole() {
   RILL_ASSIGN(const Ready ready, make_ready(whole_, bindings_, true, 1, &weights_));
-  RILL_ASSIGN(want_, run_once(ready.session.get(), inputs_));
+  RILL_ASSIGN(want_, run_drawn(ready.session.get(), inputs_));
   check_references();
   RILL_ASSIGN(const auto session, Session::make(ready.plan));
   RILL_TRY(find_unproven(*ready.plan, session.get()));
@@ -152,13 +152,13 @@ Status Check::run_whole() {
   RILL_TRY(use_threads(options_.threads, ready.session.get()));
   Mode shared;
   shared.name = "whole, on several threads";
-  compare(std::move(shared), *ready.plan, run_once(ready.session.get(), inputs_));
+  compare(std::move(shared), *ready.plan, run_drawn(ready.session.get(), inputs_));
   return {};
 }
 
 Status Check::find_unproven(const Plan& plan, Session* session) {
   RILL_ASSIGN(const auto inputs, other_inputs(whole_, inputs_));
-  RILL_ASSIGN(const auto other, run_once(session, inputs));
+  RILL_ASSIGN(const auto other, run_drawn(session, inputs));
   for (size_t i = 0; i < want_.size(); ++i) {
     const std::string name(plan.outputs[i].name);
     if (want_[i].empty() || !depends_on_inputs(whole_, whole_.outputs[i])) continue;

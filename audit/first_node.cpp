@@ -44,7 +44,7 @@ std::optional<FirstNode> first_node_of(const Graph& whole, const pulse::Options&
   const auto streamed = make_ready(*graph, others, optimize, 1, &weights);
   const auto batch = make_ready(watched, bindings, optimize, 1, &weights);
   if (!streamed.ok() || !batch.ok()) return std::nullopt;
-  const auto want = run_once(batch->session.get(), inputs);
+  const auto want = run_drawn(batch->session.get(), inputs);
   StreamOptions nan;
   nan.nan_filler = true;
   const auto got = run_stream(streamed->session.get(), inputs, frames, nan);

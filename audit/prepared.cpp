@@ -7,6 +7,7 @@
 #include "audit/values.h"
 #include "core/exec/workers.h"
 #include "core/optim/optim.h"
+#include "core/run/index_step.h"
 
 namespace rill::audit {
 
@@ -75,6 +76,13 @@ Result<std::vector<Tensor>> outputs_of(const Session& session) {
 }
 
 Result<std::vector<Tensor>> run_once(Session* session, std::span<const Tensor> inputs) {
+  RILL_TRY(feed(session, inputs));
+  session->step();
+  RILL_TRY(check_computed_indices(*session).status());
+  return outputs_of(*session);
+}
+
+Result<std::vector<Tensor>> run_drawn(Session* session, std::span<const Tensor> inputs) {
   RILL_TRY(feed(session, inputs));
   session->step();
   return outputs_of(*session);

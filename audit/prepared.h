@@ -40,7 +40,10 @@ Result<Ready> make_ready(const Graph& graph, const Bindings& bindings, bool opti
 Status feed(Session* session, std::span<const Tensor> values);
 /// Copy the outputs of a session. Errors: kNoMem.
 Result<std::vector<Tensor>> outputs_of(const Session& session);
-/// Run a whole graph once. Errors: as above.
+/// Run a whole graph once. Errors: as above; kArg if the model computes an index out of range.
 Result<std::vector<Tensor>> run_once(Session* session, std::span<const Tensor> inputs);
+/// The same for drawn inputs, from which any index may follow: an operator reads zeros at those out
+/// of range, in whole runs and in streams alike.
+Result<std::vector<Tensor>> run_drawn(Session* session, std::span<const Tensor> inputs);
 
 }  // namespace rill::audit

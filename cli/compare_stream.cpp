@@ -156,7 +156,7 @@ Status StreamComparison::check_length(int64_t frames) {
     log_.info(whole.error().to_string());
     return {};
   }
-  RILL_ASSIGN(const std::vector<Tensor> want, run_once(whole->session.get(), inputs->values));
+  RILL_ASSIGN(const std::vector<Tensor> want, run_drawn(whole->session.get(), inputs->values));
   StreamOptions options;
   options.nan_filler = true;
   RILL_ASSIGN(const StreamResult got,

@@ -18,6 +18,7 @@ using audit::bind_symbols;
 using audit::feed;
 using audit::outputs_of;
 using audit::Ready;
+using audit::run_drawn;
 using audit::run_once;
 using audit::use_threads;
 

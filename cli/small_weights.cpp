@@ -80,7 +80,7 @@ Result<std::vector<Tensor>> Chooser::outputs_of(const Trial& trial, WeightChoice
   RILL_ASSIGN(const auto plan, this->plan(trial.graph, choice));
   RILL_ASSIGN(const auto session, Session::make(plan));
   RILL_TRY(use_threads(common_.program.threads, session.get()));
-  if (!model_.pulsed()) return run_once(session.get(), trial.inputs);
+  if (!model_.pulsed()) return run_drawn(session.get(), trial.inputs);
   RILL_ASSIGN(StreamResult result, run_stream(session.get(), trial.inputs, trial.frames, {}));
   return std::move(result.outputs);
 }

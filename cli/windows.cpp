@@ -55,7 +55,7 @@ Result<Trial> trial_of(const CommonOptions& common, const Model& model, std::str
   }
   RILL_ASSIGN(const Ready ready,
               make_ready(*model.whole, out.inputs.bindings, {true, common.program.threads, {}}));
-  RILL_ASSIGN(out.want, run_once(ready.session.get(), out.inputs.values));
+  RILL_ASSIGN(out.want, run_drawn(ready.session.get(), out.inputs.values));
   return out;
 }
 

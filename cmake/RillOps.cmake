@@ -151,7 +151,8 @@ function(rill_write_step_table file run_file)
   set(run_declarations "")
   set(run_kinds "")
   list(APPEND sources "${PROJECT_SOURCE_DIR}/core/exec/lowering.cpp"
-       "${PROJECT_SOURCE_DIR}/core/run/copy_step.cpp")
+       "${PROJECT_SOURCE_DIR}/core/run/copy_step.cpp"
+       "${PROJECT_SOURCE_DIR}/core/run/index_step.cpp")
   foreach(source IN LISTS sources)
     cmake_path(ABSOLUTE_PATH source)
     if(NOT EXISTS "${source}")

@@ -24,6 +24,7 @@ target_sources(rill_core PRIVATE
   optim/precision.cpp
   exec/constant_steps.cpp
   exec/extents.cpp
+  exec/index_checks.cpp
   exec/layout.cpp
   exec/lowering.cpp
   exec/op_fields.cpp

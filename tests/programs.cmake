@@ -37,6 +37,8 @@ rill_define_source_dir(progress_test.cpp)
 if(RILL_PLAN_FILES)
   rill_test(compile_test SOURCES compile_test.cpp DEPENDS rill_test_bundles LABELS models)
   rill_test(index_inputs_test SOURCES index_inputs_test.cpp DEPENDS rill_test_runs LABELS models)
+  rill_test(computed_indices_test SOURCES computed_indices_test.cpp DEPENDS rill_test_runs
+            LABELS models)
 endif()
 rill_test(refusals_test SOURCES refusals_test.cpp support/heap_calls.cpp
           DEPENDS rill_test_bundles rill_plan_files_testing LABELS models)

@@ -7,6 +7,7 @@
 #include "api/src/errors.h"
 #include "api/src/handles.h"
 #include "core/run/index_range.h"
+#include "core/run/index_step.h"
 #include "core/run/together.h"
 #include "core/tensor/frames.h"
 
@@ -189,6 +190,17 @@ void run_layers(const SessionSteps& steps) {
   step_together(*steps[0].session->plan->plan, steps.size(), session);
 }
 
+/// Refuse the first session whose model computed an index out of range; all have stepped.
+rill_status check_computed(const SessionSteps& steps) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const rill_session& own = *steps[i].session;
+    if (!own.stage.gave_frames) continue;
+    const rill_status known = report(check_computed_indices(*own.session));
+    if (known != RILL_OK) return known;
+  }
+  return RILL_OK;
+}
+
 rill_status check_sizes(const rill_session_step* steps) {
   const rill_status known = check_size(steps, "rill_session_step");
   if (known != RILL_OK) return known;
@@ -215,7 +227,7 @@ rill_status rill_step_together(const rill_session_step* steps, size_t count) RIL
   if (ready != RILL_OK) return ready;
   for (size_t i = 0; i < count; ++i) rill::api::begin_step(all[i]);
   rill::api::run_layers(all);
-  return RILL_OK;
+  return rill::api::check_computed(all);
 }
 
 }  // extern "C"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/exec/constant_steps.h"
+#include "core/exec/index_checks.h"
 #include "core/exec/lowering.h"
 #include "core/exec/shared_weights.h"
 #include "core/exec/weights.h"
@@ -17,7 +18,11 @@ class PlanBuilder {
  public:
   PlanBuilder(const Graph& graph, const PrepareOptions& options, Plan* plan, PlanBuilder* outer);
 
+  /// Record the first index that the operators of these checks do not have; call it before `run`.
+  void watch_indices(IndexChecks checks);
   Status run(std::span<const Operand> body_sources);
+  /// As the function of that name.
+  static void check_index_lists(Lowering& lowering, int input, int first, int depth);
   Status place_outputs();
   /// Errors: kNoMem.
   Status run_constant_steps();
@@ -39,6 +44,10 @@ class PlanBuilder {
 
   Status bind_sources(std::span<const Operand> body_sources);
   void find_history_needs();
+  const IndexChecks& index_checks() const;
+  /// Emit the checks of a node before its own steps.
+  void check_indices(int id);
+  void check_indices(int id, const PlacedView& indices, const NumberRange& range);
   uint32_t new_buffer(BufferKind kind, int64_t bytes);
   /// Compute strides for an axis order. `ring` scales the strides of axes outside the ring's axis.
   static int64_t lay_out(Operand* operand, std::span<const int> order, int ring_axis,
@@ -91,6 +100,8 @@ class PlanBuilder {
   std::vector<int> by_channels_;
   std::map<OutletId, RingOf> rings_;
   std::map<OutletId, int> direct_outputs_;  ///< outlets that may be written straight to an output
+  IndexChecks index_checks_;   ///< of the model; bodies ask the builder around them
+  Ref bad_index_;              ///< the `BadIndex` of the model
   std::vector<StepUse> uses_;  ///< by step of the plan
   List<Step> body_steps_;
   std::vector<Touched> body_touched_;

@@ -14,8 +14,8 @@ namespace {
 bool is_whole(DType dtype) { return is_int(dtype) || dtype == DType::kDim; }
 int64_t bytes_of(DType dtype) { return dtype == DType::kDim ? 8 : dtype_size(dtype); }
 
-/// Return the least and the largest element of a constant of whole numbers; nothing if one holds a
-/// symbol.
+}  // namespace
+
 std::optional<NumberRange> range_of(const TensorPtr& tensor) {
   if (!tensor || tensor->volume() == 0 || !is_whole(tensor->dtype())) return std::nullopt;
   NumberRange out{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
@@ -39,14 +39,7 @@ std::optional<NumberRange> range_of(const TensorPtr& tensor) {
   return known ? std::optional(out) : std::nullopt;
 }
 
-/// An operand of indices, and the range of its numbers.
-struct Indices {
-  OutletId wire;
-  NumberRange range;
-};
-
-/// Return the operand from which an operator makes these indices, element by element.
-std::optional<Indices> upstream(const Graph& graph, const Indices& indices) {
+std::optional<Indices> upstream_indices(const Graph& graph, const Indices& indices) {
   const Node& node = graph.node(indices.wire.node);
   if (node.inputs.empty()) return std::nullopt;
   const Course course = node.op->course();
@@ -71,13 +64,15 @@ std::optional<Indices> upstream(const Graph& graph, const Indices& indices) {
   return std::nullopt;
 }
 
+namespace {
+
 void restrict_to(const NumberRange& range, std::optional<NumberRange>* all) {
   if (!*all) *all = range;
   *all = {std::max((*all)->least, range.least), std::min((*all)->most, range.most)};
 }
 
-/// Return, for each node, whether the outputs need its result in every run. A choice may need only
-/// one of its two values: the branches of an ONNX `If` become inputs of a choice.
+}  // namespace
+
 std::vector<char> always_needed(const Graph& graph) {
   std::vector<char> out(graph.nodes.size());
   for (const OutletId& output : graph.outputs) out[static_cast<size_t>(output.node)] = 1;
@@ -90,8 +85,6 @@ std::vector<char> always_needed(const Graph& graph) {
   }
   return out;
 }
-
-}  // namespace
 
 std::vector<std::optional<NumberRange>> input_indices(const Graph& graph) {
   std::vector<std::optional<NumberRange>> out(graph.inputs.size());
@@ -115,7 +108,7 @@ std::vector<std::optional<NumberRange>> input_indices(const Graph& graph) {
           restrict_to(indices->range, &out[static_cast<size_t>(input - graph.inputs.begin())]);
           break;
         }
-        indices = upstream(graph, *indices);
+        indices = upstream_indices(graph, *indices);
       }
     }
   }

@@ -285,6 +285,7 @@ Status PlanBuilder::run(std::span<const Operand> body_sources) {
       }
       continue;
     }
+    check_indices(id);
     Status lowered = node.op->lower(lowering);
     if (!refused_.ok()) lowered = std::move(refused_);
     RILL_TRY(std::move(lowered).in_node(node.name, node.op->name()).at("", node.line));
@@ -380,6 +381,8 @@ Status PlanBuilder::place_outputs() {
 }
 
 Status PlanBuilder::run_constant_steps() {
+  // The session reads it after the last step.
+  if (!index_checks_.empty()) touch(bad_index_, current_step() - 1);
   // Intermediates must stay visible after every run.
   if (!options_.optimize || options_.keep_intermediates || !options_.run_constants) return {};
   return rill::run_constant_steps(graph_, &uses_, plan_);
@@ -433,6 +436,9 @@ Result<std::shared_ptr<const Plan>> prepare_sharing(SharedWeights* weights, cons
   const ProgressStage stage(Stage::kPrepare);
   RILL_TRY(progress(0));
   Graph ready = graph.streaming ? graph : graph.stateless();
+  // A stream also computes frames that do not exist, from which any index may follow.
+  IndexChecks checks;
+  if (!graph.streaming) checks = computed_indices(ready);
   if (options.optimize) {
     const WeightFormat format = options.weights ? options.weights->format : WeightFormat::kF32;
     // The int8 GEMM is slower than a fused f32 layer.
@@ -465,6 +471,7 @@ Result<std::shared_ptr<const Plan>> prepare_sharing(SharedWeights* weights, cons
     io.buffer = builder.add_output_buffer(static_cast<int>(i), ready.outputs[i], io.bytes);
     plan->outputs.push_back(std::move(io));
   }
+  builder.watch_indices(std::move(checks));
   RILL_TRY(builder.run({}));
   const auto indices = graph.streaming ? graph.streaming->indices : input_indices(graph);
   for (size_t i = 0; i < indices.size() && i < plan->inputs.size(); ++i) {

@@ -15,11 +15,8 @@ int64_t integer_at(DType dtype, const std::byte* element) {
   return static_cast<int64_t>(static_cast<uint64_t>(number) << unused) >> unused;
 }
 
-/// The first element, in row-major order, that is not in a range; -1 if all are.
-struct Beyond {
-  int64_t at = -1;
-  int64_t number = 0;
-};
+}  // namespace
+
 Beyond first_beyond(const View& values, int64_t least, int64_t most) {
   std::array<int64_t, kMaxRank> at{};
   const int64_t bytes = dtype_size(values.dtype);
@@ -39,17 +36,22 @@ Beyond first_beyond(const View& values, int64_t least, int64_t most) {
   return {};
 }
 
-}  // namespace
-
 Refusal check_index_range(const PlanIo& io, const View& values) {
   if (!io.indices || !is_int(io.dtype)) return {};
   const Beyond beyond = first_beyond(values, io.least, io.most);
   if (beyond.at < 0) return {};
-  return refusal(Code::kArg, "An index counts from 0, or from -1 backwards",
-                 "input \"%s\" holds the index %lld at element %lld: expected %lld to %lld",
-                 io.name.c_str(), static_cast<long long>(beyond.number),
-                 static_cast<long long>(beyond.at),
-                 static_cast<long long>(io.least), static_cast<long long>(io.most));
+  const IndexWords words = index_words(io.least);
+  const auto number = static_cast<long long>(beyond.number);
+  const auto at = static_cast<long long>(beyond.at);
+  if (io.most == INT64_MAX) {
+    return refusal(Code::kArg, words.hint,
+                   "input \"%s\" holds the %s %lld at element %lld: expected %lld or more",
+                   io.name.c_str(), words.noun, number, at, static_cast<long long>(io.least));
+  }
+  return refusal(Code::kArg, words.hint,
+                 "input \"%s\" holds the %s %lld at element %lld: expected %lld to %lld",
+                 io.name.c_str(), words.noun, number, at, static_cast<long long>(io.least),
+                 static_cast<long long>(io.most));
 }
 
 }  // namespace rill

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/search.h"
+#include "core/exec/index_checks.h"
 #include "core/exec/lowering.h"
 #include "core/graph/course.h"
 #include "core/graph/nnef.h"
@@ -234,6 +235,13 @@ Status GatherNd::eval(EvalCtx& ctx) const {
     });
   });
   return {};
+}
+
+Status GatherNd::lower(Lowering& lowering) const {
+  const Operand& indices = lowering.in(1);
+  const auto depth = static_cast<int>(indices.extent(indices.rank - 1));
+  check_index_lists(lowering, 1, static_cast<int>(batch_dims), depth);
+  return Op::lower(lowering);
 }
 
 std::vector<AxisTrack> GatherNd::axes(FactSpan in, FactSpan) const {

@@ -12,7 +12,8 @@ namespace rill::ops {
 /// Types: data of any type; integer indices, negative ones count from the end. A block-quantised
 /// constant, gathered along an axis before whole blocks, is only unpacked where indexed.
 /// Errors: kShape if there is no such axis, or a constant index is out of range; kDType. Sessions
-/// refuse an index out of range in an input of the model; one that the model computes gives zeros.
+/// refuse an index out of range in an input of the model, and one that a whole run computes. In a
+/// stream, one that the model computes gives zeros.
 /// Stream: pointwise on the axes of the indices and on the data's other axes; indices that count up
 /// become a slice, and a few constant ones become one slice each. Indices such as
 /// i // 4 * 4 repeat the rows of a slice. So do indices clamped to the rows, which exporters write
@@ -80,6 +81,7 @@ class GatherNd final : public OpBase<GatherNd> {
   Result<Facts> infer(FactSpan in) const override;
   std::optional<NumberRange> indices(int input, FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
+  Status lower(Lowering& lowering) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan out) const override;
   Status declutter(Rewrite& rewrite) const override;
   OpTraits traits() const override { return {.precision = Precision::kMoves}; }

@@ -15,6 +15,7 @@
 #include "core/graph/pulse.h"
 #include "core/graph/rewrite.h"
 #include "core/optim/optim.h"
+#include "core/run/index_step.h"
 #include "ops/control/loop_sum.h"
 #include "ops/control/recognise.h"
 #include "ops/control/scan_hoist.h"
@@ -191,6 +192,7 @@ Status Scan::eval(EvalCtx& ctx) const {
   RILL_ASSIGN(auto session, Session::make(std::move(plan)));
   for (size_t i = 0; i < ctx.in.size(); ++i) copy_view(ctx.in[i], session->input(i));
   session->step();
+  RILL_TRY(check_computed_indices(*session).status());
   for (size_t i = 0; i < ctx.out.size(); ++i) copy_view(session->output(i), ctx.out[i]);
   return {};
 }

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/exec/index_checks.h"
+#include "core/exec/lowering.h"
 #include "core/graph/nnef.h"
 #include "core/graph/pulse.h"
 #include "ops/array/common.h"
@@ -92,8 +94,8 @@ Store store_of(const std::string& reduction, DType dtype) {
 /// Types: data and updates of one type, numbers unless `reduction` is "none"; integer indices,
 /// negative ones count from the end.
 /// Errors: kShape if there is no such axis, or a constant index is out of range; kDType. Sessions
-/// refuse an index out of range in an input of the model; an update whose index the model computes
-/// is left out if that is out of range.
+/// refuse an index out of range in an input of the model, and one that a whole run computes. In a
+/// stream, an update whose index the model computes is left out if that is out of range.
 /// Stream: pointwise on the other axes where all extents agree.
 /// Source: ONNX, `ScatterElements`; tract, `tract_core_scatter_elements`.
 class ScatterElements final : public OpBase<ScatterElements> {
@@ -223,6 +225,11 @@ class ScatterNd final : public OpBase<ScatterNd> {
       });
     });
     return {};
+  }
+  Status lower(Lowering& lowering) const override {
+    const Operand& indices = lowering.in(1);
+    check_index_lists(lowering, 1, 0, static_cast<int>(indices.extent(indices.rank - 1)));
+    return Op::lower(lowering);
   }
   Status declutter(Rewrite& rewrite) const override;
   Status pulsify(PulseBuilder& b) const override;

@@ -34,6 +34,7 @@ set(cases
   compiled_model_with_no_table
   compiled_models_share_a_table
   compiled_with_a_window_too_long
+  computed_index_out_of_range
   corrupt_gzip
   cost_that_differs
   deployment_is_shown_with_its_batch

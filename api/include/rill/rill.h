@@ -505,8 +505,8 @@ RILL_API rill_status rill_output_buffer(rill_session* session, size_t index,
  *  each call, except caches and random numbers, which continue.
  *  Real-time: yes: no allocation, lock, file or system call. During the step, denormals are flushed
  *  and numbers rounded to the nearest; the thread's mode is restored. Threads change this: see
- *  rill_session_set_threads. Errors: RILL_E_STATE after the end; RILL_E_SHAPE if the model is not
- *  defined for this length; RILL_E_ARG if an input has an index out of range. Nothing ran then. */
+ *  rill_session_set_threads. Errors: RILL_E_STATE after the end; RILL_E_SHAPE for a wrong length;
+ *  RILL_E_ARG for an index out of range. Nothing ran then, unless a whole graph computed it. */
 RILL_API rill_status rill_step(rill_session* session) RILL_REAL_TIME;
 /** Run a step as rill_step does, and add the time of each node: `nanoseconds[i]` is for the node at
  *  index i of rill_plan_node; there are `count` of them.
@@ -602,7 +602,7 @@ RILL_API rill_status rill_state_save(const rill_session* session, void* bytes, s
 RILL_API rill_status rill_state_load(rill_session* session, const void* bytes, size_t size);
 
 /** Run a plan that does not stream: copy inputs, step, copy outputs. Views may have any strides.
- *  Errors: RILL_E_ARG, _SHAPE, _DTYPE naming the view; RILL_E_STATE for a pulsed plan. */
+ *  Errors: RILL_E_ARG, _SHAPE, _DTYPE naming the view or index; RILL_E_STATE for a pulsed plan. */
 RILL_API rill_status rill_run(rill_session* session, const rill_view* inputs, size_t input_count,
                               const rill_view* outputs, size_t output_count) RILL_REAL_TIME;
 /** @} */
