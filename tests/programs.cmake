@@ -43,6 +43,9 @@ endif()
 rill_test(refusals_test SOURCES refusals_test.cpp support/heap_calls.cpp
           DEPENDS rill_test_bundles rill_plan_files_testing LABELS models)
 if(RILL_ONNX)
+  rill_test(sequence_lengths_test
+            SOURCES sequence_lengths_test.cpp ${PROJECT_SOURCE_DIR}/onnx_loader/test_file.cpp
+            DEPENDS rill_test_runs LABELS models)
   rill_test(onnx_small_memory_test
             SOURCES onnx_small_memory_test.cpp ${PROJECT_SOURCE_DIR}/onnx_loader/test_file.cpp
                     support/heap_calls.cpp support/small_stack.cpp

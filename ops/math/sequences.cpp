@@ -1,6 +1,7 @@
 #include "ops/math/sequences.h"
 
 #include "ops/array/gather.h"
+#include "ops/math/lengths.h"
 
 namespace rill::ops {
 namespace {
@@ -26,6 +27,11 @@ OutletId taken(Formula& f, OutletId x, OutletId indices, int64_t axis, std::vect
 }
 
 }  // namespace
+
+OutletId checked_lengths(Formula& f, OutletId lengths, const Dim& frames) {
+  if (f.ok() && f.dtype(lengths) == DType::kDim) lengths = f.cast(lengths, DType::kI64);
+  return f.add(make_op<Lengths>(frames), {lengths});
+}
 
 OutletId within(Formula& f, OutletId x, const Sequences& sequences) {
   return f.binary(BinaryKind::kLt, positions(f, x, sequences), lengths(f, x, sequences));

@@ -12,6 +12,8 @@ struct Sequences {
   int64_t batch = 1;
 };
 
+/// Return the lengths, which runs refuse unless they lie in 0 to `frames`, as ONNX Runtime does.
+OutletId checked_lengths(Formula& f, OutletId lengths, const Dim& frames);
 /// Return which entries lie within their sequence: bools of the rank of x, with extent 1 on all
 /// axes but two.
 OutletId within(Formula& f, OutletId x, const Sequences& sequences);

@@ -6,18 +6,6 @@
 namespace rill::ops {
 namespace {
 
-/// Check that known lengths fit an axis of known extent.
-Status check_lengths(const TensorPtr& lengths, const Dim& frames) {
-  const auto most = frames.to_int();
-  if (!lengths || !most) return {};
-  for (int64_t i = 0; i < lengths->volume(); ++i) {
-    RILL_ASSIGN(const int64_t length, element_as_int(*lengths, i));
-    RILL_CHECK(length >= 0 && length <= *most, "a sequence of ", counted(length, "frame"),
-               " on an axis of ", *most);
-  }
-  return {};
-}
-
 Result<Value> reverse_sequence(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("input");
@@ -31,7 +19,8 @@ Result<Value> reverse_sequence(OnnxCtx& ctx) {
   RILL_CHECK(f.rank(sequences.lengths) == 1, "sequence_lens is ", f.fact(sequences.lengths),
              ": expected a list");
   const Dim frames = f.dim(x, static_cast<int>(sequences.time));
-  RILL_TRY(check_lengths(f.fact(sequences.lengths).konst, frames));
+  sequences.lengths = checked_lengths(f, sequences.lengths, frames);
+  if (!f.ok()) return f.take_status();
   const OutletId most = f.number(frames, sequences.lengths);
   sequences.lengths = f.binary(BinaryKind::kMin, sequences.lengths, most);
   return f.value(reversed_within(f, x, sequences));

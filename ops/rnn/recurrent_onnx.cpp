@@ -94,8 +94,9 @@ Status Layer::read_lengths() {
   RILL_TRY(known);
   const auto is_whole = [&](const Dim& length) { return length == w_.fact(x_).dim(0); };
   if (!known->empty() && all_of(*known, is_whole)) return {};
-  lengths_ = lengths;
-  return {};
+  Formula f(ctx_);
+  lengths_ = checked_lengths(f, lengths, w_.fact(x_).dim(0));
+  return f.take_status();
 }
 
 /// Add the outputs of a direction whose sequences have different lengths: zeros after the end of

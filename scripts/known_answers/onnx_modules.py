@@ -21,6 +21,11 @@ def determinants():
              {"x": x}, np.linalg.det(wide(x)).astype(np.float32), 1e-6)
 
 
+def lengths():
+    x = np.array([0, 4, 2], np.int64)
+    case("LengthsStayTheSame", "y = rill_onnx_lengths(x, frames = 4);", {"x": x}, x)
+
+
 def pixel(image, y, x):
     """Return the bilinear interpolation at a position of the image, which repeats its border."""
     rows, columns = image.shape
@@ -122,4 +127,4 @@ def linear_attention():
              inputs, attended(*given, s, **more, scale=scale), 1e-5)
 
 
-GROUPS = [bits, determinants, regions, pixels, linear_attention]
+GROUPS = [bits, determinants, lengths, regions, pixels, linear_attention]
