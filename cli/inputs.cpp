@@ -4,6 +4,7 @@
 
 #include "cli/caches.h"
 #include "cli/edits.h"
+#include "cli/settings.h"
 #include "cli/symbols.h"
 #include "core/base/splitmix.h"
 #include "core/exec/input_indices.h"
@@ -87,12 +88,13 @@ void bind_empty(const Fact& fact, Bindings* bindings) {
 /// Evaluate `--set` from left to right, each with the earlier symbols.
 Result<Bindings> settings_of(const CommonOptions& common) {
   Bindings out;
-  for (const std::string& text : common.values.run_set) {
-    RILL_ASSIGN(const auto setting, parse_setting(text));
+  RILL_ASSIGN(const auto all, parse_settings(common.values.run_set));
+  for (const auto& setting : all) {
     const auto value = setting.second.eval(out);
     if (!value) {
       return fail(Code::kSymbol, "Undetermined symbol in expression: ", setting.second)
-          .hint(str_cat("--set ", text, ": set its symbols first, with numbers"));
+          .hint(str_cat("--set ", setting.first, "=", setting.second,
+                        ": set its symbols first, with numbers"));
     }
     out.emplace_back(setting.first, *value);
   }

@@ -12,6 +12,7 @@
 #include "cli/pulses.h"
 #include "cli/specs.h"
 #include "cli/steps.h"
+#include "cli/settings.h"
 #include "cli/symbols.h"
 #include "core/optim/optim.h"
 #include "ops/op_table.h"
@@ -279,8 +280,8 @@ Status Pipeline::transforms(bool before_pulse) {
 /// Bind symbols to expressions, if `tied`, or else to numbers; without a pulse there is no
 /// difference.
 Status Pipeline::apply_settings(bool tied) {
-  for (const std::string& text : common_.model.set) {
-    RILL_ASSIGN(const auto setting, parse_setting(text));
+  RILL_ASSIGN(const auto all, parse_settings(common_.model.set));
+  for (const auto& setting : all) {
     if (common_.streaming.by_symbol() && tied == setting.second.is_const()) continue;
     Status status = apply_setting(setting.first, setting.second, log_, model_);
     if (!status.ok()) return in_stage("set", std::move(status));
@@ -360,6 +361,9 @@ Status Pipeline::inner_graph() {
 
 Status Pipeline::run() {
   RILL_TRY(check_pass());
+  std::vector<std::string> set = common_.model.set;
+  set.insert(set.end(), common_.values.run_set.begin(), common_.values.run_set.end());
+  RILL_TRY(parse_settings(set));
   RILL_TRY(load());
   if (done("load")) return {};
   RILL_TRY(declutter_stage("declutter", common_.model.declutter_rounds));

@@ -150,6 +150,7 @@ set(cases
   streams_stepped_together
   sums_over_chunks_stream
   symbol_tied_by_an_assertion
+  symbol_with_two_values
   syntax_error
   table_names_missing_kernels
   table_reshaped_for_forty_frames
