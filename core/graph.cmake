@@ -9,6 +9,7 @@ target_sources(rill_core PRIVATE
   graph/rewrite.cpp
   graph/same.cpp
   graph/size_trace.cpp
+  graph/symbols_before.cpp
   graph/typed.cpp
   graph/walk.cpp
   graph/written.cpp

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/graph/symbols_before.h"
 #include "nnef_loader/build/builder.h"
 #include "nnef_loader/build/call.h"
 #include "nnef_loader/build/limits.h"
@@ -251,6 +252,26 @@ void Builder::take_numbers(const Value& value, std::string_view reader, const Sc
   scope.target->sizes.take(&graph, *wire, {graph.node(wire->node).name, reader}, place);
 }
 
+namespace {
+
+/// Return the error of an open condition of `if`, with the sizes that decide it. Other errors stay.
+Status undecided(const Value& condition, const Graph& graph, Status status) {
+  std::vector<std::string> symbols;
+  if (const auto* const wire = condition.get<OutletId>()) symbols = symbols_before(graph, *wire);
+  if (const auto* const dim = condition.get<Dim>()) dim->collect_symbols(&symbols);
+  if (symbols.empty()) return status;
+  std::string names;
+  std::string sets;
+  for (const std::string& symbol : symbols) {
+    names += str_cat(names.empty() ? "" : " and ", symbol);
+    sets += str_cat(sets.empty() ? "" : " ", "--set ", symbol, "=NUMBER");
+  }
+  return fail(Code::kUnsupported, "which branch of `if` the model takes depends on ", names)
+      .hint(str_cat("Decide it: ", sets));
+}
+
+}  // namespace
+
 Result<Value> Builder::eval_if(const IfElseExpr& expression, Scope& scope, const Naming& naming) {
   RILL_ASSIGN(const RValue* const branch, branch_of(expression, scope, naming.nested()));
   return eval(*branch, scope, naming);
@@ -260,8 +281,9 @@ RILL_OWN_FRAME Result<const RValue*> Builder::branch_of(const IfElseExpr& expres
                                                         const Naming& naming) {
   RILL_ASSIGN(const Value condition, eval(*expression.condition, scope, naming));
   take_numbers(condition, "if", scope);
-  RILL_ASSIGN(const bool truth, boolean_of(condition, scope.target->graph));
-  return truth ? &*expression.then : &*expression.otherwise;
+  const auto truth = boolean_of(condition, scope.target->graph);
+  if (!truth.ok()) return undecided(condition, scope.target->graph, truth.status());
+  return *truth ? &*expression.then : &*expression.otherwise;
 }
 
 Result<Value> Builder::eval_invocation(const Invocation& invocation, Scope& scope,

@@ -1,7 +1,7 @@
 // Reads ONNX's If.
 
 #include "core/graph/onnx.h"
-#include "core/graph/walk.h"
+#include "core/graph/symbols_before.h"
 #include "ops/math/numpy.h"
 #include "ops/math/select.h"
 
@@ -13,22 +13,6 @@ struct Decides {
   std::string cause;
   std::string remedy;
 };
-
-/// Return the symbols in the constants before a wire; nothing if inputs are among them.
-std::vector<std::string> symbols_before(const Graph& graph, OutletId wire) {
-  std::vector<std::string> symbols;
-  bool reads_inputs = false;
-  any_before(graph, wire, [&](int id) {
-    const Node& node = graph.node(id);
-    reads_inputs |= source_of(*node.op) != nullptr;
-    for (const Fact& fact : node.outputs) {
-      if (!fact.konst || fact.konst->dtype() != DType::kDim) continue;
-      for (const Dim& number : fact.konst->values<Dim>()) number.collect_symbols(&symbols);
-    }
-    return reads_inputs;
-  });
-  return reads_inputs ? std::vector<std::string>() : symbols;
-}
 
 Decides what_decides(const Graph& graph, OutletId condition) {
   const std::vector<std::string> symbols = symbols_before(graph, condition);

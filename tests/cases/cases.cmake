@@ -13,6 +13,7 @@ set(cases
   batch_is_bound_before_a_pulse
   bench_by_the_clock
   bench_of_streams
+  branch_by_an_open_size
   bytes_through_a_table
   caches_are_unfolded
   caches_begin_empty
