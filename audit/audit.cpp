@@ -54,6 +54,12 @@ int64_t streams_of(const Report& report) {
   return out;
 }
 
+/// Return the remedy for an audit whose time ended too early.
+std::string out_of_time(double seconds) {
+  return str_cat("The ", seconds, " seconds of the audit ended first. Give it more, as in `audit "
+                 "--seconds ", 10 * seconds, "`");
+}
+
 class Auditor {
  public:
   Auditor(Modes modes, const Graph& whole, const Options& options, Deadline until)
@@ -209,7 +215,8 @@ Result<Report> Auditor::run() {
   if (!report_.windows.empty()) far = std::max(far, report_.windows[0].crossed + 2 * pulse);
   far = std::min(far, report_.longest);
   for (int i = 0; i < 64 && !done(); ++i) go_through({draw_.log_in(1, far)}, nullptr);
-  if (!report_.finding && report_.varied.empty() && until_.passed()) compare_late();
+  const bool late = until_.passed();
+  if (!report_.finding && report_.varied.empty() && late) compare_late();
   sort_list(report_.lengths);
   report_.edges_compared = std::count_if(edges.begin(), edges.end(), [&](int64_t edge) {
     return std::binary_search(report_.lengths.begin(), report_.lengths.end(), edge);
@@ -223,6 +230,10 @@ Result<Report> Auditor::run() {
   Status nothing = fail(Code::kState, "the audit compared no output: ", report_.lengths.size(),
                         " lengths gave none, ", report_.undefined, " are not defined, ",
                         report_.refused, " are refused, ", report_.given_up, " took too long");
+  // Lengths for which there was no time prove nothing about the model.
+  if (late) {
+    return std::move(nothing).hint(out_of_time(options_.seconds));
+  }
   const std::string& why =
       report_.why_undefined.empty() ? report_.why_refused : report_.why_undefined;
   if (!why.empty()) return std::move(nothing).hint(str_cat("The last reason: ", why));

@@ -281,6 +281,18 @@ TEST(Audit, ComparesAShortStreamThoughTheTimeIsOver) {
   EXPECT_GT(report->outputs, 0);
 }
 
+// A short stream has no frame, which is not the fault of the model.
+TEST(Audit, SaysThatItsTimeEnded) {
+  const Graph whole = whole_graph(kWindows);
+  Options options;
+  options.seconds = 1e-9;
+  const auto report = audit(whole, pulsed_graph(whole, 4), options);
+  ASSERT_FALSE(report.ok());
+  const std::string text = report.error().to_string();
+  EXPECT_NE(text.find("seconds of the audit ended first"), std::string::npos) << text;
+  EXPECT_NE(text.find("audit --seconds"), std::string::npos) << text;
+}
+
 TEST(Audit, RefusesStreamsThatTakeMoreMemoryThanItHas) {
   const Graph whole = whole_graph(kWindows);
   const Graph pulsed = pulsed_graph(whole, 4);
