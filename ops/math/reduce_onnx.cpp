@@ -55,6 +55,13 @@ Result<OutletId> without_axes(OnnxCtx& ctx, OutletId x, const std::vector<int64_
   return x;
 }
 
+/// Refuse integers, as `why` explains.
+Status check_reals(const Fact& x, const char* why) {
+  if (!is_int(x.dtype)) return {};
+  return fail(Code::kDType, "not defined for ", x, ": ", why)
+      .hint("Cast the input to floats before, and the result back");
+}
+
 Result<Value> reduce_as(OnnxCtx& ctx, ReduceKind kind, Form form) {
   RILL_ASSIGN(OutletId x, ctx.wire("data"));
   RILL_ASSIGN(const std::vector<int64_t> axes, reduced_axes(ctx, ctx.fact(x).rank()));
@@ -63,6 +70,9 @@ Result<Value> reduce_as(OnnxCtx& ctx, ReduceKind kind, Form form) {
   for (const int64_t axis : axes) count *= ctx.fact(x).dim(static_cast<int>(axis));
   // The L2 norm of integers is computed in reals, and truncated at the end.
   const DType type = ctx.fact(x).dtype;
+  if (form == Form::kLogSum) {
+    RILL_TRY(check_reals(ctx.fact(x), "ONNX defines it by Log, which takes floats only"));
+  }
   const bool as_reals = form == Form::kL2 && is_int(type);
   if (as_reals) {
     RILL_ASSIGN(x, cast_to(ctx, x, DType::kF64));
@@ -110,6 +120,9 @@ Result<Value> log_sum_exp(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("data");
   if (!f.ok()) return f.take_status();
+  // The definition computes in f64; ONNX Runtime truncates each exponential, which gives 10 for ten
+  // times 9 and one 10, in place of 11.
+  RILL_TRY(check_reals(f.fact(x), "ONNX Runtime gives other integers than the definition of ONNX"));
   RILL_ASSIGN(const std::vector<int64_t> axes, reduced_axes(ctx, f.rank(x)));
   RILL_ASSIGN(const bool keep, ctx.boolean("keepdims"));
   OutletId most = f.reduce(ReduceKind::kMax, x, axes);
