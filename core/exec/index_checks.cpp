@@ -103,12 +103,13 @@ bool are_given(const Graph& graph, const Indices& from) {
 }
 
 /// Return whether the last axis of an operand lists the indices of several axes, as for GatherND.
-/// Their common range is only that of the longest axis, so that each axis has its own check.
-bool may_be_lists(const Node& node, size_t input, const Facts& facts) {
-  const int last = facts[input].rank() - 1;
-  if (last < 0 || facts[input].dim(last) == Dim(1)) return false;
-  const auto follows = [&](const AxisTrack& track) { return track.in[input] == last; };
-  return none_of(node.op->axes(facts, node.outputs), follows);
+/// Their common range is only that of the longest axis, so that each axis has its own check. Lists
+/// of no axes have no range.
+bool are_lists(const Node& node, size_t input, Facts facts) {
+  std::vector<Dim>& shape = facts[input].shape;
+  if (shape.empty() || shape.back() == Dim(1)) return false;
+  shape.back() = Dim(0);
+  return !node.op->indices(static_cast<int>(input), facts);
 }
 
 /// Adds the checks of a graph; `loops` is the path of the loops around it, empty for a model.
@@ -132,7 +133,7 @@ void add_checks(const Graph& graph, const std::string& loops, IndexChecks* out) 
       if (!range || !may_index(node.inputs[i])) continue;
       const bool given = loops.empty() && are_given(graph, {node.inputs[i], *range});
       const bool known = given || lies_in(bounds.of(node.inputs[i]), *range);
-      if (known && !may_be_lists(node, i, facts)) continue;
+      if (known && !are_lists(node, i, facts)) continue;
       out->emplace(loops + node.name, static_cast<int>(i));
     }
   }
