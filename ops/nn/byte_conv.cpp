@@ -16,8 +16,8 @@
 namespace rill::ops {
 namespace {
 
-/// Return the single number of a constant, 0 without a wire; nothing for several numbers, or one
-/// that is not a valid zero point.
+/// Return the number that all elements of a constant equal; 0 without a wire. Nothing if they
+/// differ, or are not an integer from -255 to 255.
 std::optional<int32_t> number_of(const Wiring& wiring, OutletId wire) {
   if (!wire.valid()) return 0;
   const auto number = uniform_number(wiring.fact(wire).konst);
@@ -189,8 +189,8 @@ namespace {
 /// Bytes minus a zero point, as real numbers that are integers.
 struct Centered {
   OutletId bytes;
-  OutletId zero;  ///< a number of the type of the bytes, unless it is constant
-  int32_t number = 0;
+  OutletId zero;       ///< a zero point that is computed, in the type of the bytes
+  int32_t number = 0;  ///< else the zero point
 };
 
 /// Return whether a type represents every byte, and every difference of two.
@@ -233,7 +233,7 @@ std::optional<Centered> centered_bytes(const Graph& graph, OutletId x) {
   return out;
 }
 
-/// A convolution of such numbers by constants, as an int8 convolution.
+/// The int8 convolution that equals a convolution of `Centered` numbers by constants.
 struct FoundConv {
   QuantConv op;
   Centered x;

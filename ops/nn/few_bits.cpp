@@ -9,7 +9,7 @@ namespace {
 
 using kernels::PackedFormat;
 
-// Only the compilation of models requests such weights.
+// Only a build that compiles models can request quantized weights.
 #if defined(RILL_STEPS_UNSEEN)
 constexpr bool kCompilesModels = false;
 #else
@@ -31,7 +31,7 @@ PackedFormat packed_format(WeightFormat format) {
 
 /// Return the reason why a format cannot represent a weight; empty if it can.
 std::string refusal(PackedFormat format, float value) {
-  // The largest f16, and a number that stays finite when a scale is rounded up.
+  // The largest f16; for other formats, a bound below which rounding up a scale stays finite.
   const float most = format == PackedFormat::kF16 ? 65504.0F : 0x1p120F;
   if (std::isnan(value)) return "it has a weight that is not a number";
   if (std::isinf(value)) return "it has an infinite weight";
@@ -62,8 +62,8 @@ std::optional<PackedFormat> few_bits_format(Lowering& lowering,
 
 const kernels::MatmulPacked* few_bits_product(Lowering& lowering, const TensorPtr& weights,
                                               int64_t k, int64_t columns) {
-  // Panels of f32 are narrower: for fewer columns, int8 takes as much memory. With fewer terms,
-  // rounding a row takes longer than its products.
+  // f32 panels are narrower than those of int8, so with fewer columns int8 saves no memory. With
+  // fewer terms, quantising a row takes longer than multiplying it.
   constexpr int64_t kLeastColumns = 8;
   constexpr int64_t kLeastTerms = 8;
   if (lowering.weight_format() == WeightFormat::kInt8 &&

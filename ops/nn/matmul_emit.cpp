@@ -108,8 +108,8 @@ std::string chunk_function(const EmittedProduct& product, const Chunk& chunk, in
 constexpr int64_t kMostTerms = 192;  // of a product of one row and one column without a loop
 
 /// Write the function of one row by one column. Its chain of sums is sequential; without a loop,
-/// the CPU runs the surrounding steps at the same time. It is not inlined: compilers would then
-/// extract its terms from vectors one by one.
+/// the CPU can overlap it with the surrounding steps. It is not inlined: if it were, compilers
+/// would extract its terms from vectors one by one.
 std::string single_function(const EmittedProduct& product, StepWriter& to) {
   const MatmulF32Args& args = product.args;
   std::string text = str_cat(

@@ -20,7 +20,7 @@ struct QuantConv final : OpBase<QuantConv> {
   bool has_bias = false;
   DType to = DType::kI32;
   QParams q;
-  bool positive = false;  ///< clamps at the zero point from below; set by `fuse` only
+  bool positive = false;  ///< results are at least the zero point; set by `fuse` only
   /// The sums are integers. NNEF has no such convolution: files contain an f64 convolution of the
   /// represented numbers instead, which is exact.
   bool sums = false;

@@ -82,7 +82,7 @@ int64_t least_delay(const Places& places, int64_t delay, int64_t pulse, int64_t 
   return out_delay;
 }
 
-/// Return the scale by the extents if it is the same for all symbols; else 0.
+/// Return the ratio of the extents if it is the same for all values of the symbols; else 0.
 float scale_of_extents(const SymbolScope& scope, const Dim& from, const Dim& to) {
   constexpr int64_t kMostUp = 64;
   constexpr int64_t kMostDown = 16;
