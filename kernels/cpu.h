@@ -48,7 +48,7 @@ class TargetCpu {
   TargetCpu& operator=(const TargetCpu&) = delete;
 
  private:
-  bool is_within_;  ///< another one of the same thread
+  bool is_within_;  ///< whether the object is nested in another one of this thread
   Tier tier_before_;
   bool dot_before_;
 };

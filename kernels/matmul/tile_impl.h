@@ -373,7 +373,7 @@ struct OneTile {
 
   static RILL_INLINE void store(const TileArgs& t, bool whole, const Sums& acc) {
     float* c = t.c;
-    const int64_t ldc = t.ldc, cols = t.cols;  // once: c may alias them
+    const int64_t ldc = t.ldc, cols = t.cols;  // loaded once, since c may alias them
 #pragma GCC unroll 32
     for (int r = 0; r < kRows; ++r, c += ldc) {
 #pragma GCC unroll 32

@@ -62,11 +62,11 @@ struct Found {
   OutletId zero;  ///< the zero point of x, unless it is constant
   Tensor weights;  ///< I8 [columns, k]
   int column_axis = 0;
-  int64_t largest = 0;  ///< the largest size of a sum
+  int64_t largest = 0;  ///< the largest magnitude of a sum
 };
 
 /// Return weights in 8 bits, minus a zero point if they do not fit otherwise. Weights of 9 bits, as
-/// with separate zero points per column, become sums of two halves, [columns, 2 * k].
+/// with separate zero points per column, are split into two summands: [columns, 2 * k].
 std::optional<Tensor> as_bytes(const Tensor& matrix, int64_t columns, int64_t k, bool transposed,
                                int64_t* zero) {
   const auto values = matrix.values<int32_t>();
@@ -206,7 +206,7 @@ bool held_in_f32(const Found& found) {
   return true;
 }
 
-/// Find an f32 matmul of bytes minus one zero point, all of them computed as floats.
+/// Find an f32 matmul of bytes minus one zero point, which were computed as floats.
 std::optional<Found> find_whole_sums(const Rewrite& rewrite, const Node& node) {
   const Graph& old = rewrite.old_graph();
   const auto operands = operands_of(old, node, DType::kF32);

@@ -9,7 +9,7 @@ namespace rill::ops {
 /// Shapes: x, r [.., 3H] with gates z, r, n side by side, h [.., H] -> [.., H].
 /// Types: f16, f32.
 /// Errors: kShape, kDType.
-/// Stream: pointwise but on the last axis.
+/// Stream: pointwise on all axes but the last.
 /// Accuracy: kernels/math/functions.h for f32.
 /// Source: tract, `tract_core_gru_epilogue`; ONNX, `GRU` with linear_before_reset.
 class GruEpilogue final : public OpBase<GruEpilogue> {

@@ -36,7 +36,7 @@ float inverse_length(const View& view, int64_t at, int64_t width) {
   return 1.0F / std::sqrt(sum + 1e-6F);
 }
 
-/// The state of one head, in any memory.
+/// The state of one head, with any strides.
 struct Matrix {
   float* first = nullptr;
   int64_t rows = 0;

@@ -36,10 +36,10 @@ struct Parts {
 struct Places {
   OutletId before;  ///< [batch]: where the new frames begin
   OutletId after;   ///< [batch]: where they end
-  OutletId seen;    ///< [batch]: how many frames there are for queries that see all
+  OutletId seen;    ///< [batch]: the number of frames that a query sees if it sees all
   OutletId rows;    ///< [batch, frames]: where the queries lie
   Dim extent;       ///< of the output cache
-  Dim total;        ///< the most frames in it
+  Dim total;        ///< the maximum number of frames in it
 };
 
 Status refuse(OnnxCtx& ctx, std::string_view name, std::string_view reason) {
@@ -168,9 +168,9 @@ Result<Places> places_of(OnnxCtx& ctx, Formula& f, const Counts& counts) {
   return at;
 }
 
-/// Positions for the rotation, [batch, frames]. If all frames of the cache are new, they count up
-/// from the first position of the first batch. Otherwise each batch counts from its own number of
-/// earlier frames.
+/// Return the positions for the rotation, [batch, frames]. If all frames of the cache are new,
+/// positions count from the first position of the first batch. Otherwise each batch counts from its
+/// own number of earlier frames.
 OutletId positions_of(OnnxCtx& ctx, Formula& f, const Places& at) {
   if (!ctx.given("position_ids")) return at.rows;
   const OutletId ids = f.cast(f.arg("position_ids"), DType::kI64);
@@ -202,8 +202,8 @@ Status rotate(OnnxCtx& ctx, Formula& f, const Places& at, Parts* parts) {
   return f.take_status();
 }
 
-/// Return the sources of the output cache's frames: earlier frames, then the new ones, then zeros:
-/// [batch, kept, extent, 1].
+/// Return where each frame of the output cache comes from, [batch, kept, extent, 1]. The cache has
+/// earlier frames, then the new ones, then zeros.
 OutletId sources_of(Formula& f, const Counts& counts, const Places& at, const Dim& past) {
   const OutletId place = f.range(at.extent);
   const OutletId before = f.with_axis(at.before, 1);
@@ -230,7 +230,7 @@ void add_cache(OnnxCtx& ctx, Formula& f, const Counts& counts, const Places& at,
   parts->v = taken(f.arg("past_value"), parts->v);
 }
 
-/// Set the scores of keys that no query sees to minus infinity.
+/// Set the scores of keys that their query does not see to minus infinity.
 Result<OutletId> masked(OnnxCtx& ctx, Formula& f, OutletId scores, const Counts& counts,
                         const Places& at) {
   RILL_ASSIGN(const bool causal, ctx.boolean("causal"));
@@ -295,7 +295,7 @@ Result<OutletId> attended(OnnxCtx& ctx, Formula& f, const Counts& counts, const 
   const DType own = f.dtype(parts.q);
   OutletId q = f.cast(parts.q, DType::kF32);
   q = f.transpose(f.times(q, f.number(scale, q)), {0, 2, 1, 3});
-  // Heads that share keys become rows of one matmul.
+  // Query heads that share a head of keys become rows of one matmul.
   const Dim rows = counts.frames * Dim(counts.heads / counts.kept);
   q = f.reshape(q, {counts.batch, Dim(counts.kept), rows, counts.size});
   OutletId scores = f.matmul(q, f.cast(parts.k, DType::kF32), true);

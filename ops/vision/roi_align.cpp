@@ -11,17 +11,17 @@
 namespace rill::ops {
 namespace {
 
-/// The most points along one side of a bin, if an attribute gives their number.
+/// The maximum number of points along one side of a bin, if an attribute gives it.
 constexpr int64_t kMostPoints = 1024;
-/// The most points of all bins of a region, if an attribute gives their number.
+/// The maximum number of points of all bins of a region, if an attribute gives it.
 constexpr double kMostOfRegion = 0x1p28;
 /// The largest side of a bin in pixels; in a larger one, indices overflow and nothing is sampled.
 constexpr float kLargestBin = 4e18F;
 
 /// Pool regions of images. Each region is cut into `height` x `width` bins. A bin has `points` x
-/// `points` points, or one per pixel of its height and width, sampled by bilinear interpolation.
-/// Shapes: x [N, C, H, W], regions [R, 4] as x1, y1, x2, y2, and the image of each [R] -> [R, C,
-/// `height`, `width`]. If the image does not exist, the output is 0.
+/// `points` points, or if that is 0, one per pixel, each sampled by bilinear interpolation.
+/// Shapes: x [N, C, H, W], regions [R, 4] as x1, y1, x2, y2, and the index [R] of each region's
+/// image -> [R, C, `height`, `width`]. If the image does not exist, the output is 0.
 /// Types: f32, integers. Errors: kShape, kDType, kArg.
 /// Stream: region by region while the images are static, and channel by channel; sampling along a
 /// streaming axis is refused.
@@ -34,7 +34,7 @@ class RoiAlign final : public OpBase<RoiAlign> {
   int64_t width = 1;
   int64_t points = 0;
   float scale = 1.0F;      ///< of the regions' coordinates to pixels
-  bool half_pixel = true;  ///< whether pixels lie at halves; else regions have a side of 1 at least
+  bool half_pixel = true;  ///< whether pixel centres are at halves; else sides are at least 1
   bool largest = false;
 
   std::string_view name() const override { return "RoiAlign"; }
