@@ -26,7 +26,7 @@ struct SumPool final : OpBase<SumPool> {
   bool count_padding = true;
   /// Set by pulsing only: taps outside of the stream are not counted.
   struct Counted {
-    int64_t axis = -1;   ///< spatial; -1: every tap counts
+    int64_t axis = -1;   ///< spatial; -1: these fields have no effect
     int64_t before = 0;  ///< padding
     int64_t delay = 0;   ///< position of frame 0 of the output
     Dim length;          ///< frames of the input

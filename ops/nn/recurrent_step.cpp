@@ -221,7 +221,7 @@ bool share_weights(const RecurrentLayer& layer, std::span<const Frame> frames) {
 }
 
 /// Report the memory of a quantized W, and the memory for its f32 copy or the states as bytes.
-/// The functions that read W have vectors of the same length as the loops.
+/// Require that the functions that read W belong to the tier of the loops.
 [[gnu::cold]] void touch_few_bits(const RecurrentLayer& layer, const kernels::RnnKernel& kernel,
                                   int gates, const RecurrentFewBits& few_bits,
                                   StepTouches& touches) {

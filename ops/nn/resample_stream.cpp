@@ -129,7 +129,7 @@ Status resample_stream(const ResizeAxis& resize, PulseBuilder& b) {
   op->delay = stream.delay;
   op->out_delay = least_delay(places, stream.delay, pulse, up, down);
   op->length = stream.dim;
-  // Frames of a known prefix precede the first pulse.
+  // The outputs of a pulse read at most this number of frames before the pulse.
   for (int64_t at = 0; at < up; ++at) {
     op->overlap = std::max(op->overlap, -(places.first(at - op->out_delay) + stream.delay));
   }

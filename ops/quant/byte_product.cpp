@@ -60,9 +60,9 @@ struct Found {
   ByteSums op;
   OutletId x;
   OutletId zero;  ///< the zero point of x, unless it is constant
-  Tensor weights;  ///< I8 [columns, k]
+  Tensor weights;  ///< I8 [columns, parts * k]
   int column_axis = 0;
-  int64_t largest = 0;  ///< the largest magnitude of a sum
+  int64_t largest = 0;  ///< an upper bound of the magnitudes of sums
 };
 
 /// Return weights in 8 bits, minus a zero point if they do not fit otherwise. Weights of 9 bits, as

@@ -168,9 +168,9 @@ Result<Places> places_of(OnnxCtx& ctx, Formula& f, const Counts& counts) {
   return at;
 }
 
-/// Return the positions for the rotation, [batch, frames]. If all frames of the cache are new,
-/// positions count from the first position of the first batch. Otherwise each batch counts from its
-/// own number of earlier frames.
+/// Return the positions for the rotation, [batch, frames]: `position_ids` if given, else positions
+/// in the cache. If all frames of the cache are new, and `query_seqlens` is not given, the
+/// positions of all batches ascend from the first of `position_ids`.
 OutletId positions_of(OnnxCtx& ctx, Formula& f, const Places& at) {
   if (!ctx.given("position_ids")) return at.rows;
   const OutletId ids = f.cast(f.arg("position_ids"), DType::kI64);
@@ -253,8 +253,8 @@ Result<OutletId> masked(OnnxCtx& ctx, Formula& f, OutletId scores, const Counts&
   return f.select(f.binary(BinaryKind::kLt, distance, limit), scores, never);
 }
 
-/// Return the weights of the keys. The softmax may include a score without a key: that of the head,
-/// or 0.
+/// Return the weights of the keys. The softmax may include a score without a key: `head_sink`, or 0
+/// for `smooth_softmax`.
 Result<OutletId> weights_of(OnnxCtx& ctx, Formula& f, OutletId scores, const Counts& counts) {
   RILL_ASSIGN(const bool smooth, ctx.boolean("smooth_softmax"));
   const bool sink = ctx.given("head_sink");
@@ -272,7 +272,8 @@ Result<OutletId> weights_of(OnnxCtx& ctx, Formula& f, OutletId scores, const Cou
   return sink || smooth ? f.slice(weights, 3, Dim(0), keys) : weights;
 }
 
-/// Return the bias with one column per key of the cache; keys beyond the frames are masked.
+/// Return the bias with one column per key of the cache. Columns beyond those given are zeros:
+/// `masked` hides their keys.
 OutletId bias_of(Formula& f, const Places& at) {
   const OutletId bias = f.cast(f.arg("attention_bias"), DType::kF32);
   const Fact fact = f.fact(bias);
