@@ -271,8 +271,8 @@ struct OneTile {
     }
   };
 
-  /// One register for each row, counted from its end, and for each panel: an iteration takes two
-  /// instructions besides its loads and products, so unrolling gains nothing.
+  /// A pointer in a register for each row, to the end of a run, and for each panel: an iteration
+  /// takes two instructions besides its loads and products, so unrolling gains nothing.
   struct ByPointers {
     const float* a[kRows];
     const float* b[kPanels];

@@ -88,8 +88,8 @@ struct FewBitsRow {
   float scale = 0;
 };
 
-/// Compute the sums of `count` vectors of columns, which are upcast in registers, or multiplied as
-/// bytes; `sums` is aligned to a vector.
+/// Compute the sums of `count` vectors of columns. Weights are upcast in registers, or multiplied
+/// as bytes. `sums` is aligned to a vector.
 using FewBitsSums = void (*)(const FewBitsRow& row, const FewBitsVector* vectors, int count,
                              float* sums) noexcept RILL_NONBLOCKING;
 

@@ -199,8 +199,8 @@ bool holds_bytes(DType type) {
          type == DType::kF32 || type == DType::kF64;
 }
 
-/// Return the input of casts, and of reshapes if `of_one` is set; the wire itself if there are
-/// none.
+/// Return the wire upstream of casts and, if `wire` holds one number (`of_one`), of reshapes. It is
+/// `wire` itself if its producer is another operator.
 OutletId input_of_casts(const Graph& graph, OutletId wire, bool of_one) {
   while (holds_bytes(graph.fact(wire).dtype)) {
     const Node& node = graph.node(wire.node);

@@ -215,7 +215,8 @@ std::vector<AxisTrack> Conv::axes(FactSpan in, FactSpan) const {
     tracks.push_back({std::move(from), {axis}});
   };
   track(0);
-  // A convolution over one axis of frames reads windows of them.
+  // Spatial axes are tracked only where pointwise filters mix the channels of scores. Other
+  // convolutions stream by windows.
   if (!mixes_channels(window) || !has_frames_twice(in[0])) return tracks;
   for (int axis = 2; axis < in[0].rank(); ++axis) track(axis);
   return tracks;

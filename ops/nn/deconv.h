@@ -12,9 +12,8 @@ namespace rill::ops {
 /// D' = (D - 1) * stride + (K - 1) * dilation + 1 - before - after + extra.
 /// Types: f16, f32, f64. Errors: kShape, kDType.
 /// Stream: on a spatial axis, with a history of the input, and with zeros outside the stream if
-/// outputs read them. An input of delay D gives delay D * stride + before, where D is negative if
-/// only outputs that are cut off read frames before the padding. On the batch axis each frame
-/// alone; refused on channels.
+/// outputs read them. Windows of delay D give delay (D - n) * stride + before, with
+/// n = min(history, before / stride). On the batch axis each frame alone; refused on channels.
 /// Accuracy: f32 is one chain of fused multiply-adds per output, over ascending input frames and
 /// channels, starting from the bias.
 /// Source: NNEF 1.0, `deconv`.

@@ -57,7 +57,7 @@ struct MaskedRows final : OpBase<MaskedRows> {
   }
 };
 
-/// The number of multiply-adds that take as long as one element.
+/// The number of multiply-adds that take as long as one element of a row.
 constexpr double kWorkPerElement = 80;
 
 Status MaskedRows::lower(Lowering& lowering) const {

@@ -203,7 +203,7 @@ Result<Value> space_to_depth(OnnxCtx& ctx) {
     const Dim count = floor_div(extent, block);
     if (ctx.graph().scope.simplify(count * Dim(block) - extent) == Dim(0)) return count;
     const std::string whole = str_cat(extent, " == ", count * Dim(block));
-    // Other extents have no result.
+    // ONNX defines no result for other extents.
     if (extent.is_const() || !ctx.graph().scope.assert_text(whole).ok()) return std::nullopt;
     return count;
   };

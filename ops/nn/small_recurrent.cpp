@@ -90,7 +90,7 @@ Result<Tensor> joined_filters(const std::vector<Projection>& gates, int64_t hidd
   return all;
 }
 
-/// Return their biases as [gates, H]; 0 if there is none.
+/// Return the biases of all gates as [gates, H]; 0 for gates without one.
 Result<Tensor> joined_biases(const std::vector<Projection>& gates, int64_t hidden) {
   RILL_ASSIGN(Tensor all,
               Tensor::zeros(DType::kF32, {static_cast<int64_t>(gates.size()), hidden}));

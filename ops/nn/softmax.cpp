@@ -128,7 +128,7 @@ Status Softmax::eval(EvalCtx& ctx) const {
 
 namespace {
 
-/// The number of multiply-adds that take as long as one element.
+/// The number of multiply-adds that take as long as one element of a row.
 constexpr double kWorkPerElement = 64;
 
 }  // namespace

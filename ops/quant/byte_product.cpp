@@ -206,7 +206,7 @@ bool held_in_f32(const Found& found) {
   return true;
 }
 
-/// Find an f32 matmul of bytes minus one zero point, which were computed as floats.
+/// Find an f32 matmul of integers in the range of bytes, minus one zero point.
 std::optional<Found> find_whole_sums(const Rewrite& rewrite, const Node& node) {
   const Graph& old = rewrite.old_graph();
   const auto operands = operands_of(old, node, DType::kF32);
@@ -319,7 +319,7 @@ std::optional<Rounded> scaled_sums(const Rewrite& rewrite, Chain chain) {
   return out;
 }
 
-/// Add the int8 GEMM, which replaces the node under rewriting.
+/// Add the int8 GEMM that replaces the current node.
 Result<OutletId> wire_sums(Rewrite& rewrite, Rounded rounded, OutletId x, OutletId zero) {
   const std::string& name = rewrite.node().name;
   ByteSums& op = rounded.found.op;

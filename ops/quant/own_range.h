@@ -17,8 +17,8 @@ struct OwnRange {
   OutletId point;   ///< as `scale`
 };
 
-/// Quantise numbers to their range over all axes, which `axes` lists. `Wires` adds nodes:
-/// `Formula`, or the writer of a body.
+/// Quantise numbers to their joint range. `axes`: all axes of x. `Wires` adds nodes: `Formula`, or
+/// the writer of a body.
 /// Source: ONNX, `DynamicQuantizeLinear`.
 template <class Wires>
 OwnRange in_own_range(Wires& w, OutletId x, const std::vector<int64_t>& axes) {

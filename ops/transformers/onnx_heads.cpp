@@ -99,7 +99,8 @@ Result<OutletId> onnx_attended(OnnxCtx& ctx, Formula& f, OnnxHeads heads) {
   OutletId scores = f.matmul(f.times(heads.q, f.number(scale, heads.q)), heads.k, true);
   if (heads.causal) {
     RILL_ASSIGN(const OutletId seen, keys_up_to_query(ctx, f, scores, heads.past));
-    // If all keys of a query are masked, the later ones weigh as little as the masked ones.
+    // With a mask, later keys add the lowest float, not -infinity: if `mask_filter_value` is as low
+    // and hides all earlier keys, all keys get a weight.
     using Float = std::numeric_limits<float>;
     const bool masked = heads.mask.valid();
     const OutletId never = f.number(masked ? Float::lowest() : -Float::infinity(), scores);

@@ -164,7 +164,7 @@ struct Bin {
     const auto [left, right] = columns.on_image(column, x.extent(3));
     float sum = 0.0F;
     float most = 0.0F;
-    // Outside the image everything is 0.
+    // Points outside the image are 0: if there are any, the maximum starts from 0.
     bool first = bottom - top == rows.points && right - left == columns.points;
     for (int64_t i = top; i < bottom; ++i) {
       const Pair v = pair_at(rows.at(row, i), x.extent(2));
