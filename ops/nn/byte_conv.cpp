@@ -85,7 +85,7 @@ Result<std::optional<OutletId>> add_byte_conv(Wiring& wiring, const ByteConv& co
 
 namespace {
 
-/// Return f64 integers as bytes of scale 1, if they fit in a byte.
+/// Return f64 integers as bytes of scale 1, if their range fits in a byte.
 std::optional<Tensor> bytes_of(const Tensor& real) {
   const auto values = real.values<double>();
   if (values.empty()) return std::nullopt;
