@@ -173,7 +173,7 @@ Status MaxPool::eval(EvalCtx& ctx) const {
     elements = {is_better_of<Stored>, put_lowest_of<Stored>};
   });
   const int64_t bytes = dtype_size(x.dtype);
-  // The frame of the stream at which the input begins.
+  // `earlier`: the index of the input's first element in the plane of the whole stream.
   int64_t row = 1;
   for (int i = 3; i < x.rank; ++i) row *= x.extent(i);
   int64_t earlier = 0;

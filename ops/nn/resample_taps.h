@@ -34,7 +34,7 @@ class Taps {
         from_(from),
         to_(to) {
     scale_ = op.scale != 0.0F ? op.scale : static_cast<float>(to) / static_cast<float>(from);
-    // The only output of several inputs is the first one; a single input is copied to all outputs.
+    // A single output of several inputs is at input 0; a single input is copied to all outputs.
     one_sample_ = coord_ == Coord::kPytorch && to <= 1 && from > 1;
     if (op.is_centered()) coord_ = Coord::kHalfPixel;
     const bool has_ratio = op.scale == 0.0F || op.is_local() || coord_ == Coord::kSymmetric;
