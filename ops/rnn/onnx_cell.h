@@ -32,7 +32,7 @@ struct CellForm {
   bool quantised = false;  ///< LSTM: h is quantised to 8 bits over its range, filters are integers
 };
 
-/// Read the attributes. Errors: kArg for unknown functions, or a wrong number of functions.
+/// Read the attributes. Errors: kUnsupported for unknown functions, kArg for too few or too many.
 Result<CellForm> cell_form(OnnxCtx& ctx, CellKind kind, int64_t directions);
 
 /// Make the body of the loop: one step of one direction.

@@ -22,7 +22,7 @@ constexpr float kLargestBin = 4e18F;
 /// `points` points, or if that is 0, one per pixel, each sampled by bilinear interpolation.
 /// Shapes: x [N, C, H, W], regions [R, 4] as x1, y1, x2, y2, and the index [R] of each region's
 /// image -> [R, C, `height`, `width`]. If the image does not exist, the output is 0.
-/// Types: f32, integers. Errors: kShape, kDType, kArg.
+/// Types: f32; integers for the indices. Errors: kShape, kDType.
 /// Stream: region by region while the images are static, and channel by channel; sampling along a
 /// streaming axis is refused.
 /// Accuracy: f32, sums over ascending points; with `largest`, the largest of the weighted corners
