@@ -83,7 +83,7 @@ struct X86 {
     constexpr unsigned kParts = 1U << 16 | 1U << 17 | 1U << 28 | 1U << 30 | 1U << 31;
     return (saved & kSaved) == kSaved && (leaf7_b & kParts) == kParts && avx2();
   }
-  /// Family 25 is Zen 3 and Zen 4; only Zen 4 has 512 bits.
+  /// Family 25 is Zen 3 and Zen 4; of these, only Zen 4 has AVX-512.
   bool halves_512() const {
     const unsigned family = (leaf1_a >> 8 & 0xf) + (leaf1_a >> 20 & 0xff);
     return amd && family == 25 && avx512();
@@ -105,7 +105,7 @@ struct X86 {
 #endif
 }
 
-/// The best tier, and the tiers whose dot products this CPU has.
+/// The best tier, and the tiers with dot products that this CPU has.
 struct Found {
   Tier tier = Tier::kScalar;
   bool halves_512 = false;
@@ -125,7 +125,7 @@ Found found_now() {
   if (cpu.avx_vnni()) found.dot_products |= bit_of(Tier::kAvx2);
   if (cpu.avx512_vnni()) found.dot_products |= bit_of(Tier::kAvx512);
 #else
-  // An engine of WebAssembly without its vectors does not compile the module.
+  // On WebAssembly, no check is needed: an engine without SIMD does not compile the module.
   if (RILL_HAS_SSE42) found.tier = Tier::kSse42;
   if (RILL_HAS_NEON && has_neon()) found.tier = Tier::kNeon;
 #if defined(__aarch64__) && defined(__APPLE__)

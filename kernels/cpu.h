@@ -24,8 +24,8 @@ Tier detected_tier();
 bool has_dot_products(Tier tier);
 
 /// Return whether this CPU executes 512-bit operations in two halves, like AMD's Zen 4: loops with
-/// an odd number of halves are then faster with 256-bit vectors. False for a target and under a
-/// limit, which represent any CPU of their tier. Thread: safe. Real-time: no, call it at prepare.
+/// an odd number of halves are then faster with 256-bit vectors. False with a target or a tier
+/// limit: both represent any CPU of their tier. Thread: safe. Real-time: no, call it at prepare.
 bool halves_512();
 
 /// Return the tier of kernels that may run here: the detected one, capped by `set_tier_limit`.
@@ -48,7 +48,7 @@ class TargetCpu {
   TargetCpu& operator=(const TargetCpu&) = delete;
 
  private:
-  bool is_within_;  ///< another one of the same thread
+  bool is_within_;  ///< whether the object is nested in another one of this thread
   Tier tier_before_;
   bool dot_before_;
 };

@@ -1,4 +1,5 @@
-# Families on dense f32 arrays: matmuls, depthwise convolutions, pools, recurrent loops.
+# Families on dense arrays: casts of f16, int8 and f32 matmuls, depthwise convolutions, pools,
+# recurrent loops.
 
 rill_kernels(half TIERS avx2 neon)
 rill_test(half_test SOURCES half/half_test.cpp DEPENDS rill_kernels LABELS kernels)
@@ -8,7 +9,8 @@ rill_test(int8_test SOURCES int8/int8_test.cpp int8/floats_test.cpp DEPENDS rill
 if(RILL_ARCH_TIERS)
   set_source_files_properties(matmul/matmul.cpp matmul_packed/matmul_packed.cpp rnn/rnn.cpp
                               PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release>:-Os>")
-  # Tier files call its functions. Link-time optimisation would keep them in programs that run none.
+  # Tier files call functions of int8.cpp. With link-time optimisation, programs that run no int8
+  # kernel would keep these functions.
   set_source_files_properties(int8/int8.cpp PROPERTIES COMPILE_OPTIONS
                               "$<$<CONFIG:Release>:-Os>;${RILL_TIER_LINK_FLAGS}")
 endif()

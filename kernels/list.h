@@ -10,7 +10,7 @@ namespace rill::kernels {
 /// in every build, and the `tier` that it needs.
 template <class T>
 struct KernelList {
-  static constexpr size_t kMost = 32;  ///< of one family, for all processors
+  static constexpr size_t kMost = 32;  ///< maximum of one family, for all processors
 
   template <size_t kCount>
   constexpr KernelList(const T (&all)[kCount]) : first(all), count(kCount) {

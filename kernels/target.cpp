@@ -8,7 +8,7 @@ struct Named {
   Target target;
 };
 
-// The first name of a target is the one that files have.
+// The first name of a target is its name in plan files.
 constexpr Named kTargets[] = {
     {"scalar", {Tier::kScalar, false}},     {"sse42", {Tier::kSse42, false}},
     {"avx2", {Tier::kAvx2, false}},         {"avx2vnni", {Tier::kAvx2, true}},

@@ -1,4 +1,4 @@
-# The families that work on vectors of floats, and the moves of memory.
+# Families on arrays of floats: elementwise programs, FFTs, softmax and reductions.
 
 rill_kernels(pointwise TIERS sse42 avx2 avx512 neon SMALL sse42)
 

@@ -163,7 +163,7 @@ size_t fft_tables_floats(int64_t n, FftKind kind) noexcept {
 
 namespace {
 
-/// The offsets of a plan's tables, in floats.
+/// Return a plan with the sizes and the offsets of its tables, in floats.
 FftPlan laid_out(int64_t n, FftKind kind) {
   FftPlan plan = {};
   plan.n = n;

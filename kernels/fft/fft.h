@@ -36,7 +36,7 @@ struct FftPlan {
   FftPasses passes;
   // Offsets in the tables, in floats.
   int64_t chirp;         // [2, size]: exp(-i pi k^2 / size), real then imaginary
-  int64_t spectrum;      // [2, passes.n]: of the conjugate chirp, over passes.n
+  int64_t spectrum;      // [2, passes.n]: that of the conjugate chirp, divided by passes.n
   int64_t real_twiddle;  // [2, size + 1]: exp(-2 pi i k / n)
   const FftF32* kernel;
 };

@@ -32,7 +32,7 @@ inline void store_some(const V& v, float* p, int64_t n) {
   }
 }
 
-/// Multiply n complex numbers by others: [2, n] tables with `stride` between their rows.
+/// Multiply n complex numbers by a table w [2, n] with `stride` floats from row to row.
 template <class V>
 void multiply_by(const float* xr, const float* xi, const float* w, int64_t stride, float* yr,
                  float* yi, int64_t n) {

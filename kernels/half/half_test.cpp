@@ -20,7 +20,7 @@ std::vector<const HalfCasts*> casts() {
   return found;
 }
 
-/// The value of an f16, by the definition of the format.
+/// Return the value of an f16, by the definition of the format.
 double value_of(uint16_t half) {
   const int exponent = half >> 10 & 31, mantissa = half & 1023;
   const double size = exponent == 0 ? std::ldexp(mantissa, -24)
@@ -47,8 +47,7 @@ TEST(Half, UpcastsEveryOne) {
   }
 }
 
-/// Between two neighbours lies the midpoint, which rounds to the even one; other values round to
-/// the nearer one.
+/// The midpoint of two neighbours rounds to the even one; other values round to the nearer one.
 TEST(Half, NarrowsToTheNearestEvenOne) {
   for (const HalfCasts* cast : casts()) {
     for (uint16_t low = 0; low < 0x7C00; ++low) {

@@ -151,7 +151,7 @@ template <int kRows, int kVecs>
   scale_sums(rows, vectors, count, whole, kVecs, sums);
 }
 
-/// Finish and store some sums of C. The last vector of a row passes through whole ones.
+/// Finish and store some sums of C. A partial last vector of a row is padded to a whole one.
 [[gnu::noinline]] inline void finish_rows(const MatmulF32Args& g,
                                           const SumsOfC& some) RILL_NONBLOCKING {
   const float* sums = some.sums;

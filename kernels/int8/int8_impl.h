@@ -17,9 +17,9 @@
 
 #include "kernels/int8/int8_args.h"
 
-// One instruction multiplies four bytes of a row of A, which are two or four values of k, with a
-// vector of B, which holds as many values of k for each of its columns. Rows of A are first
-// converted to that form, padded to whole groups, so that loads may read beyond their end.
+// One instruction multiplies four bytes of a row of A, two or four values of k, by a vector of B,
+// with the same values of k for each of its columns. Rows of A are first converted to that form,
+// and padded to whole groups of values, so that loads may read beyond the end of a row.
 
 #define RILL_INLINE __attribute__((always_inline)) inline
 

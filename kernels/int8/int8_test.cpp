@@ -29,7 +29,7 @@ struct Case {
   int64_t run = 0;  ///< rows that are one run
 };
 
-/// Bytes from a list of all bytes, or of the least and the greatest one.
+/// Return random bytes: any values, or with `ends`, only the least and the greatest.
 std::vector<uint8_t> random_bytes(std::mt19937& rng, int64_t count, bool ends, bool is_signed) {
   std::vector<uint8_t> out(static_cast<size_t>(count));
   for (uint8_t& byte : out) {

@@ -4,7 +4,7 @@
 
 #include "kernels/int8/int8_impl.h"
 
-// Compiler vectors, which become the widest instructions of a tier.
+// Vector types of the compiler; it splits them into the widest vectors of a tier.
 
 namespace rill::kernels {
 namespace {

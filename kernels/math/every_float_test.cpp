@@ -52,7 +52,7 @@ double ulp_at(double y) {
   return static_cast<double>(std::nextafter(f, kInf)) - static_cast<double>(f);
 }
 
-/// 0 where the value is subnormal.
+/// Return the sigmoid of x, but 0 where it is subnormal.
 double sigmoid(double x) { return x <= -87.33F ? 0.0 : 1.0 / (1.0 + std::exp(-x)); }
 double softplus(double x) { return std::fmax(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
 double silu(double x) { return std::max(x, -88.0) * sigmoid(x); }
@@ -65,7 +65,7 @@ double sign(double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x; }
 
 const double kAny = std::numeric_limits<double>::infinity();
 
-/// The C library's, which may give any value below 1.
+/// Return acosh of the C library, but NaN below 1, where the library may return any value.
 double acosh(double x) { return x < 1 ? std::numeric_limits<double>::quiet_NaN() : std::acosh(x); }
 
 // The bounds are those of kernels/math/functions.h.
@@ -123,7 +123,7 @@ std::vector<Tier> tiers() {
   return found;
 }
 
-/// The k-th float from -infinity up, NaNs at both ends.
+/// Return the k-th float in ascending order, with NaNs at both ends.
 float float_at(uint32_t k) {
   return __builtin_bit_cast(float, k < 0x80000000U ? ~k : k - 0x80000000U);
 }

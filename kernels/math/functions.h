@@ -46,7 +46,7 @@ inline V exp(const V& x) {
   return y * two_to(half) * two_to(k - half);
 }
 
-/// Hold the parts of e^y = 2^k e^r, for y within [-87.33, 87.33]: 2^k, 2^k r, r, and the polynomial
+/// The parts of e^y = 2^k e^r, for y within [-87.33, 87.33]: 2^k, 2^k r, r, and the polynomial
 /// ((e^r - 1 - r) / r^2 - 1/2) / r. Recurrent layers are bound by latency, so terms are summed in
 /// pairs, and the caller applies limits to the results.
 template <class V>
@@ -57,7 +57,7 @@ struct PowerParts {
   PowerParts(const V& y, const V& shifted) : scale(two_to_shifted(shifted)) {
     constexpr float kRest[] = {1.66664306e-1f, 4.16680056e-2f, 8.37420862e-3f, 1.38435898e-3f};
     // Without fused multiply-add, k times ln 2 is rounded before the sum, so only 16 bits of ln 2
-    // keep it exact. With it, the remainder is too small for the polynomial to see.
+    // keep it exact. With it, the error of r is too small to change the polynomial.
     constexpr bool kFused = kFusesMulAdd<V>;
     const V k = shifted - V(kWholeShift);
     const V most = mul_add(k, V(kFused ? -0.693147182f : -0.69314575f), y);
@@ -67,9 +67,9 @@ struct PowerParts {
     const V upper = mul_add(r, V(kRest[3]), V(kRest[2]));
     rest = mul_add(r * r, upper, mul_add(r, V(kRest[1]), V(kRest[0])));
   }
-  /// (e^r - 1) / r.
+  /// Return (e^r - 1) / r.
   V slope() const { return mul_add(r * r, rest, mul_add(r, V(kHalf), V(1.0f))); }
-  /// ((e^r - 1) / r - 1) / r.
+  /// Return ((e^r - 1) / r - 1) / r.
   V bend() const { return mul_add(r, rest, V(kHalf)); }
 
  private:
@@ -297,8 +297,8 @@ inline V as_read(const V& x) {
 }
 
 /// Compute a^b: squares and cubes as products, all other powers by the C library, lane by lane.
-/// GNU's function scales a denormal by a product, which is 0 in a step, so its logarithm would be
-/// wrong.
+/// Steps flush denormals. For a denormal a, glibc's pow first multiplies a to make it normal; this
+/// product would be 0, and the logarithm wrong.
 /// Accuracy: 1 ulp for b = 2, 2 ulp for b = 3.
 template <class V>
 inline V pow(const V& a, const V& b) {

@@ -39,7 +39,7 @@ float apply_one(Tier tier, PointwiseOp op, float x, float imm = 0.0f) {
   return apply(tier, op, {x}, imm)[0];
 }
 
-/// Floats of both signs with every exponent and mantissas all over, and the special ones.
+/// Return floats of both signs with all exponents and many mantissas, and special values.
 std::vector<float> all_sorts() {
   std::vector<float> x = {0.0f, -0.0f, kInf,  -kInf,  0.5f,   -0.5f,
                           1.0f, 2.5f,  88.7f, -87.4f, -103.9f};

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kScalarNr = 8;
 
-/// One row of A by one panel.
+/// Multiply one row of A by one panel.
 void scalar_tile(const MatmulF32Args& g, int64_t row, int64_t col) {
   const int64_t k = g.segments * g.segment_len;
   const int64_t cols = g.n - col < kScalarNr ? g.n - col : kScalarNr;

@@ -377,7 +377,7 @@ TEST(MatmulPack, AnyStridesGiveZeroPaddedPanels) {
   }
 }
 
-// Whatever is chosen for a number of columns runs here, and gives the bits of the tier's kernel.
+// The kernel for any number of columns runs on this CPU, and gives the bits of the tier's kernel.
 TEST(MatmulOfColumns, AnyKernelThatIsChosenGivesTheSameBits) {
   std::mt19937 rng(12);
   for (int64_t n = 1; n <= 130; ++n) {

@@ -271,8 +271,8 @@ struct OneTile {
     }
   };
 
-  /// One register for each row, counted from its end, and for each panel: an iteration takes two
-  /// instructions besides its loads and products, so unrolling gains nothing.
+  /// A pointer in a register for each row, to the end of a run, and for each panel: an iteration
+  /// takes two instructions besides its loads and products, so unrolling gains nothing.
   struct ByPointers {
     const float* a[kRows];
     const float* b[kPanels];
@@ -373,7 +373,7 @@ struct OneTile {
 
   static RILL_INLINE void store(const TileArgs& t, bool whole, const Sums& acc) {
     float* c = t.c;
-    const int64_t ldc = t.ldc, cols = t.cols;  // once: c may alias them
+    const int64_t ldc = t.ldc, cols = t.cols;  // loaded once, since c may alias them
 #pragma GCC unroll 32
     for (int r = 0; r < kRows; ++r, c += ldc) {
 #pragma GCC unroll 32

@@ -11,7 +11,7 @@
 namespace rill::kernels {
 namespace {
 
-/// The bytes of B beyond which blocks are fetched ahead: a smaller B is already in a cache.
+/// The bytes of B beyond which blocks are prefetched: a smaller B is already in a cache.
 constexpr int64_t kBlocksFar = 512 * 1024;
 
 /// A matmul with a block-quantized B. All blocks of k except the last lie within one segment of A.
@@ -20,7 +20,7 @@ struct BlockProduct {
   const std::byte* b;
   PackedFormat format;
   int64_t panel_bytes;
-  bool far;  ///< B is large, so that its blocks are fetched ahead
+  bool far;  ///< B is large: prefetch its blocks
 
   BlockProduct(const MatmulF32Args& args, const std::byte* packed, PackedFormat which, int64_t nr)
       : g(args),
@@ -59,11 +59,12 @@ RILL_INLINE Lanes<Arch> scales_at(PackedFormat format, const std::byte* from) {
 template <class Arch>
 constexpr bool kManyRegisters = Ops<Arch>::kRegisters >= 32 && kPanelVecs<Arch> == 2;
 
-/// The panels that a run holds.
+/// The number of panels of a run.
 template <class Arch>
 constexpr int kRunPanels = kManyRegisters<Arch> ? 2 : 1;
 
-/// The most values of k in a run, whose floats fit 16 KiB and are shared by all rows.
+/// The maximum number of values of k in a run: the floats of a run, which all rows share, fit in
+/// 16 KiB.
 template <class Arch>
 constexpr int64_t kRunValues = 4096 / (kPanelColumns<Arch> * kRunPanels<Arch>);
 
@@ -77,7 +78,7 @@ struct BlockRun {
   alignas(64) float values[kRunValues<Arch> * kColumns];
 };
 
-/// Rows of A for a tile: `rows` of them, and then the last one again.
+/// Rows of A for a tile: `rows` rows, then the last one repeated.
 struct TileRows {
   const float* a;
   int64_t lda;

@@ -190,7 +190,7 @@ struct Block {
   uint32_t nibble(int64_t p) const { return static_cast<uint32_t>(values[p]) & 15u; }
 };
 
-/// Read a kQ4_0 block of a file, whose nibbles have an offset of 8.
+/// Unpack a kQ4_0 block of a file: its nibbles are the values plus 8.
 Block block_of_file(const std::byte* from) RILL_NONBLOCKING {
   Block block;
   block.scale = half_at(from);
@@ -314,7 +314,7 @@ bool fit_f16(const float* values, int64_t count) noexcept {
 
 namespace {
 
-/// Return the upper half of the float scale by which `most` steps reach `farthest`.
+/// Return the scale of a block, the upper 16 bits of a float, from its value of largest magnitude.
 uint32_t scale_of(PackedFormat format, float farthest) RILL_NONBLOCKING {
   if (format == PackedFormat::kQ8) {
     return (bits_of(std::abs(farthest) / 127.0f) + 0xFFFFu) >> 16u;

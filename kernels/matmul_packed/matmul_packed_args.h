@@ -43,9 +43,9 @@ constexpr int64_t kPackedBlock = 32;
 
 /// kInt8 pads k to whole groups of any kernel.
 constexpr int64_t int8_padded(int64_t k) { return (k + 3) / 4 * 4; }
-/// The most values of k whose sums of products of bytes from -127 to 127 fit 32 bits.
+/// The maximum k for which sums of k products of bytes from -127 to 127 fit in 32 bits.
 constexpr int64_t kInt8MostK = 128 * 1024;
-/// The largest magnitude of a row or column that has only smaller values counts as this one.
+/// The least number that counts as the largest magnitude of a row or column.
 constexpr float kInt8LeastBound = 0x1.fcp-114f;
 
 /// Return how many bytes a panel takes: `columns` columns of k values. Blocks are contiguous. A kQ8
@@ -88,13 +88,14 @@ struct FewBitsRow {
   float scale = 0;
 };
 
-/// Compute the sums of `count` vectors of columns, which are upcast in registers, or multiplied as
-/// bytes; `sums` is aligned to a vector.
+/// Compute the sums of `count` vectors of columns. Weights are upcast in registers, or multiplied
+/// as bytes. `sums` is aligned to a vector.
 using FewBitsSums = void (*)(const FewBitsRow& row, const FewBitsVector* vectors, int count,
                              float* sums) noexcept RILL_NONBLOCKING;
 
-/// Return whether a matmul first concatenates the segments of its rows: blocks would cross segment
-/// ends, the last word of 4-bit values may have more values than A, and short segments are slow.
+/// Return whether a matmul first concatenates the segments of its rows. Otherwise blocks would
+/// cross segment ends, the last word of 4-bit values might have more values than A, or short
+/// segments would be slow.
 /// `static`: each tier compiles it for its processors.
 static constexpr bool packed_joins(PackedFormat format, const MatmulF32Args& g) {
   if (format != PackedFormat::kF16) return g.segment_len % kPackedBlock != 0;

@@ -67,7 +67,7 @@ Weights random_weights(std::mt19937& rng, int64_t k, int64_t n) {
   return w;
 }
 
-/// Weights of f16; of all bits that there are if `any`, else of finite ones.
+/// Return f16 weights: of any bits if `any` is set, else only finite numbers.
 Weights random_f16(std::mt19937& rng, int64_t k, int64_t n, bool any) {
   Weights w;
   w.floats.resize(static_cast<size_t>(k * n));
@@ -77,7 +77,8 @@ Weights random_f16(std::mt19937& rng, int64_t k, int64_t n, bool any) {
   return w;
 }
 
-/// Weights of any f32, columns and blocks of many sizes, some all zeros: before and after rounding.
+/// Return rounded weights; columns and blocks have many magnitudes, and some are all zeros.
+/// `before`: the f32 weights before rounding.
 Weights random_rounded(std::mt19937& rng, PackedFormat format, int64_t k, int64_t n,
                        std::vector<float>* before) {
   *before = random_floats(rng, k * n);
@@ -110,8 +111,8 @@ struct Case {
   bool bias, residual, clip, accumulate;
 };
 
-/// The product with blocks, by its definition; SSE4.2 rounds products before it adds them. Words of
-/// 4 bits a value end with zeros.
+/// Compute the matmul with blocks by its definition; SSE4.2 rounds products before it adds them.
+/// Words of 4-bit values are padded with zeros.
 void by_blocks(Tier tier, PackedFormat format, const MatmulF32Args& g, const Weights& w) {
   const auto link = [&](float x, float y, float sum) {
     const float rounded = x * y;
@@ -138,8 +139,8 @@ void by_blocks(Tier tier, PackedFormat format, const MatmulF32Args& g, const Wei
   }
 }
 
-/// The distance of the product from that in f64 with the real weights of B, as a share of the bound
-/// that `MatmulPacked::run` states.
+/// Return the error of the matmul, compared with f64 and the real weights of B, as a share of the
+/// bound that `MatmulPacked::run` states.
 double share_of_bound(Tier tier, const MatmulF32Args& g, const Weights& w) {
   const int64_t k = g.segments * g.segment_len;
   const double roundings = (33.0 + static_cast<double>(k) / 32) * (tier == Tier::kSse42 ? 2 : 1);

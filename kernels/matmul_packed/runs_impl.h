@@ -36,7 +36,7 @@ template <class Arch, class Values>
   }
 }
 
-/// The fewest and the most rows of a tile that reads a run.
+/// The minimum and the maximum number of rows of a tile that reads a run.
 constexpr int kLeastRunRows = 3;
 constexpr int kMostRunRows = 6;
 
@@ -131,7 +131,7 @@ constexpr int kFirstRows = kManyRegisters<Arch> ? 4 : 0;
 /// The functions of a layout of values.
 template <class Arch>
 struct PackedTiles {
-  // By the number of rows: the tile of most panels, for more independent chains, and that of one.
+  // By the number of rows: a tile of several panels, for more independent chains, and one of one.
   FewTile<Arch> wide[kDirectRows<Arch> + 1], narrow[kDirectRows<Arch> + 1];
   AddBlocks<Arch> first[kRunPanels<Arch> + 1] = {};  ///< by the number of panels
 };

@@ -15,7 +15,7 @@ using WholeLanes = xsimd::batch<int32_t, Arch>;
 template <class Arch>
 struct Narrow;
 #if defined(__wasm__)
-// Browsers have single instructions for several that emulate the intrinsics of x86.
+// WebAssembly has single instructions where the x86 intrinsics are emulated by several.
 template <>
 struct Narrow<Sse42> {
   static RILL_INLINE WholeLanes<Sse42> bytes(const std::byte* p) {

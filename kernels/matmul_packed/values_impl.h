@@ -11,8 +11,8 @@
 namespace rill::kernels {
 namespace {
 
-/// The prefetch distance in bytes, about a run of blocks: the hardware alone keeps too few loads in
-/// flight while the kernel unpacks for one row or sums many.
+/// The prefetch distance in bytes, about the packed size of a `BlockRun`. The hardware prefetcher
+/// alone keeps too few loads in flight, since the kernel spends much time between loads.
 constexpr int64_t kBlocksAhead = 4096;
 
 #if defined(__AVX512BW__)
@@ -45,8 +45,8 @@ RILL_INLINE Lanes<Arch> nibble(WholeLanes<Arch> word) {
   }
 }
 
-/// Values as words of eight nibbles, up to four words per column. `kShort`: a loop over pairs of
-/// values, for CPUs whose look-ups ignore the higher bits.
+/// Values as words of eight nibbles, up to four words per column. `kShort`: loop over pairs of
+/// values instead of unrolling all eight. The shifts leave higher bits, which `nibble` ignores.
 template <class Arch>
 struct Q4Words {
   static constexpr int kBits = 4;
@@ -145,8 +145,8 @@ struct Q8Rows {
   }
 };
 
-/// Values as halves, [k][nr], without blocks and scales. `kShort` is for tiles of many rows, which
-/// read too slowly for the hardware to fetch ahead.
+/// Values as halves, [k][nr], without blocks and scales. With `kShort`, which tiles of many rows
+/// set, prefetch explicitly: they load too seldom for the hardware to prefetch.
 template <class Arch>
 struct Halves {
   static constexpr int kBits = 16;
@@ -169,12 +169,12 @@ struct Halves {
 
 #if defined(__AVX2__) && defined(__FMA__)
 /// Values as 32 bytes of two nibbles for four k: the low nibbles hold two k, the high ones the next
-/// two. In each half of the bytes, eight belong to one k, alternating between the first and the
-/// second vector. A byte-wise table look-up makes the floats, which leaves the ports of the sums
-/// free.
+/// two. In each 16-byte half, the first eight bytes belong to the first of the two k and the others
+/// to the second; bytes alternate between the two vectors of columns. Byte shuffles as table
+/// look-ups make the floats, which leaves the FMA ports free.
 struct Q4Bytes {
   static constexpr int kBits = 4;
-  /// Both bytes of the upper halves of the floats from -8 to 7.
+  /// Return a table of 16 bytes, `first` and then `second`, repeated in both 128-bit lanes.
   static RILL_INLINE __m256i table(int64_t first, int64_t second) {
     return _mm256_setr_epi64x(first, second, first, second);
   }

@@ -71,7 +71,7 @@ enum class PointwiseOp : uint8_t {
   kOfInteger,  // bits of an i32 -> the nearest f32, ties to even
 };
 
-/// The operand of a binary operation that is `imm` and not a register.
+/// Which operand of a binary operation is `imm` instead of a register.
 enum class PointwiseImm : uint8_t { kNone, kA, kB };
 
 /// One instruction: registers[dst] = op(registers[a], registers[b], registers[c]).

@@ -25,7 +25,7 @@ struct PointwiseSize {
   int64_t rows, n;
 };
 
-/// Call f(load) for every vector of a row, `load(p, scalar)` giving V from a vector or the scalar.
+/// Compute y = f(a) for rows of contiguous values.
 template <class V, class F>
 inline void unary_rows(const PointwiseSource& a, float* y, int64_t y_row, PointwiseSize size, F f) {
   constexpr int64_t kWidth = V::size;

@@ -32,19 +32,20 @@ class Floats {
 
 int64_t bytes_of(int64_t floats) { return 4 * floats; }
 
-/// "8x96x288".
+/// Return the extents as text, such as "8x96x288".
 std::string joined(std::initializer_list<int64_t> extents) {
   std::string out;
   for (const int64_t extent : extents) out += (out.empty() ? "" : "x") + std::to_string(extent);
   return out;
 }
 
-/// Return the name of the chosen kernel in the list of its family.
+/// The function of a kernel, and its name in the list of its family.
 template <class Function>
 struct Named {
   Function function;
   const char* name;
 };
+/// Return the name of a function in a list.
 template <class Function, size_t kCount>
 std::string name_of(Function function, const Named<Function> (&list)[kCount]) {
   for (const auto& entry : list) {
@@ -80,7 +81,7 @@ ReachCase matmul_case(int64_t m, int64_t k, int64_t n) {
   return work;
 }
 
-/// The matmul of f32 by f16 weights, which reads half the bytes.
+/// Return the case of an f32 matmul with f16 weights, which have half the bytes.
 ReachCase f16_case(int64_t m, int64_t k, int64_t n) {
   ReachCase work = matmul_case(m, k, n);
   work.family = "matmul f16";
@@ -115,7 +116,7 @@ ReachCase f16_case(int64_t m, int64_t k, int64_t n) {
   return work;
 }
 
-/// The int8 matmul into 32-bit integers.
+/// Return the case of an int8 matmul with 32-bit sums.
 ReachCase int8_case(int64_t m, int64_t k, int64_t n) {
   ReachCase work{"matmul int8",
                  joined({m, k, n}),

@@ -18,7 +18,7 @@ struct TierPeak {
 struct Level {
   std::string name;   ///< "L1", "L2", "L3", "memory"
   int64_t bytes = 0;  ///< its size; 0 for memory
-  int64_t tried = 0;  ///< how many bytes were read over and over
+  int64_t tried = 0;  ///< the bytes that were read repeatedly
   double gbytes = 0;  ///< GB/s
 };
 
@@ -36,7 +36,7 @@ struct Machine {
 /// NEON's is taken as four times that of scalar chains.
 double peak_gflops(Tier tier);
 
-/// Measure all peaks and bandwidths; half a second.
+/// Measure all peaks and bandwidths. Takes half a second.
 Machine measure_machine();
 
 }  // namespace rill::kernels

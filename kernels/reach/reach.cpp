@@ -14,7 +14,7 @@ double ns_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
 }
 
-/// The calls per clock reading, so that reading the clock costs little.
+/// Return the number of calls per clock reading for which reading the clock costs little.
 int64_t calls_for(const ReachRun& run) {
   constexpr double kLookNs = 20'000;
   run.run();

@@ -21,11 +21,11 @@ struct ReachCase {
   std::string shape;   ///< "8x96x288"
   double flops = 0;    ///< 0 if memory alone bounds the time
   int64_t bytes = 0;   ///< read and written
-  /// The kernel of the list for a tier that this CPU has.
+  /// Returns the kernel for a tier that this CPU has, with its arguments.
   std::function<ReachRun(Tier)> make;
 };
 
-/// All families of kernels, a few shapes each.
+/// Return cases of a few shapes for every family of kernels.
 std::vector<ReachCase> reach_cases();
 
 /// The performance of a kernel on a case.

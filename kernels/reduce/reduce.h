@@ -13,8 +13,8 @@ namespace rill::kernels {
 enum class ReduceOp : uint8_t { kSum, kMax, kMin, kProd, kSumSquares };
 
 /// Compute the larger of two numbers, the first of equal ones; NaN if either is NaN.
-/// Vectors of x86 return 0 for a denormal where steps flush them. The instruction for one number
-/// does so too; a compiler may choose others for a comparison.
+/// While denormals are flushed, the vector instructions of x86 return 0 for a denormal. So does the
+/// scalar instruction used here; for a comparison, the compiler may choose others.
 inline float larger_of(float a, float b) {
 #if defined(__SSE__)
   const float most = _mm_cvtss_f32(_mm_max_ss(_mm_set_ss(b), _mm_set_ss(a)));

@@ -18,7 +18,7 @@ constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr ReduceOp kOps[] = {ReduceOp::kSum, ReduceOp::kMax, ReduceOp::kMin, ReduceOp::kProd,
                              ReduceOp::kSumSquares};
 
-/// Numbers of both signs, near enough to 1 that a product of 200 stays normal.
+/// Return numbers of both signs, near enough to 1 that a product of 200 of them stays normal.
 std::vector<float> random_floats(int64_t n, uint32_t seed) {
   std::mt19937 rng(seed);
   std::uniform_real_distribution<float> dist(0.75f, 1.3f);

@@ -27,7 +27,7 @@ struct UnitSums {
   }
 }
 
-/// `row`: the states of the lane.
+/// Return the products of a unit's gates. `row`: the states of the lane.
 template <int kGates>
 UnitSums<kGates> unit_sums(const RnnF32Args& a, const FewBitsRow& row, int64_t unit) {
   const RnnFewBits& few = a.few_bits;
@@ -50,9 +50,9 @@ void place_unit(const RnnF32Args& a, int64_t gates, int64_t unit) {
   few.upcast(few.w + unit * few.block_bytes, a.hidden, gates, few.wide);
 }
 
-/// Run all steps: `f(lane, row, i, x)` returns the next state of unit i of a lane, given its states
-/// as a row and the offset of its projections. Lanes share each unpacked unit; those of bytes run
-/// one after another.
+/// Run all steps: `f(lane, row, i, x)` returns the next state of unit i of a lane, given the states
+/// of the lane as a row and the offset of its projections. Lanes share each unpacked unit; with an
+/// int8 W, they run one after another.
 template <class F>
 void over_steps(const RnnF32Args& a, int64_t gates, F f) {
   const int64_t together = a.few_bits.quantise != nullptr ? 1 : a.lanes;
@@ -214,7 +214,7 @@ Tier tier_of_units(Tier cpu, int64_t hidden) {
   return cpu == Tier::kAvx512 && hidden <= 8 ? Tier::kAvx2 : cpu;
 }
 
-/// Units in a block of the packed W.
+/// Return the number of units in a block of the packed W.
 int64_t units_of(const RnnKernel& kernel, int64_t gates) {
   return gates == 1 && kernel.lanes > 1 ? kRnnBlockVecs * kernel.lanes : kernel.lanes;
 }

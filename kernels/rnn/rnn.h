@@ -55,7 +55,7 @@ const GruF32& gru_f32(Tier cpu);
 const LstmF32& lstm_f32(Tier cpu);
 const RnnF32& rnn_f32(Tier cpu);
 
-/// As above, for a small layer. If 256 bits hold all units, they have a shorter latency than 512.
+/// As above, for a small layer. If 256 bits hold all units, AVX2 is chosen for its shorter latency.
 const SmallGruF32& small_gru_f32(Tier cpu, int64_t hidden);
 const SmallLstmF32& small_lstm_f32(Tier cpu, int64_t hidden);
 
@@ -110,8 +110,8 @@ void rnn_few_bits_pack(const RnnKernel& kernel, const MatmulPacked& how, int64_t
                        int64_t hidden, const float* packed,
                        std::byte* few) noexcept RILL_NONBLOCKING;
 
-/// Return the functions that read a reduced-precision W in the format of `how`, whose tier is that
-/// of the loops if the format is kInt8. W and its memory are still missing.
+/// Return the functions that read a reduced-precision W in the format of `how`; the caller sets W
+/// and its memory. For kInt8, the tier of `how` must be that of the loops.
 RnnFewBits rnn_few_bits(const RnnKernel& kernel, const MatmulPacked& how) noexcept RILL_NONBLOCKING;
 
 /// Return the floats of memory for a layer with a reduced-precision W: the weights that it unpacks

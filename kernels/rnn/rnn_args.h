@@ -25,13 +25,13 @@ struct RnnFewBits {
 /// and y point to the step that runs first.
 struct RnnLane {
   const float* x[4];  // the projections of the gates with their biases; of a small layer, its input
-  float* h[2];        // the states, `hidden` floats; and as many for those of every second step
+  float* h[2];        // the states, `hidden` floats each: a step reads one and writes the other
   float* c;           // of an LSTM, the cells
   float* y;           // every h, or null
 };
 
-/// The adjacent vectors of units in the packed W of a simple layer, whose units have one column
-/// each; more columns mean fewer read streams.
+/// The number of adjacent vectors of units in the packed W of a simple layer, whose units have one
+/// column each. More adjacent columns mean fewer read streams.
 constexpr int kRnnBlockVecs = 2;
 
 /// The maximum number of column vectors that a tile reads at once.

@@ -26,7 +26,7 @@ struct LstmStates {
   V h, c;
 };
 
-/// The arguments are the sums of input projection and h W.
+/// Return the next states. Each gate argument is the sum of the input projection and h W.
 template <class V>
 inline LstmStates<V> lstm_step(V i, V f, V g, V o, V c) {
   const V next = math::sigmoid(f) * c + math::sigmoid(i) * math::tanh(g);

@@ -209,7 +209,7 @@ template <class Arch, class Cell, int kRows, int kBlocks>
   }
   if constexpr (Ops<Arch>::kMostOfRow < 12 && kRows * kWide <= 4) {
     int64_t p = -hidden;
-    for (; p < -1; p += 2) {  // an iteration of few products is short
+    for (; p < -1; p += 2) {  // unrolled, since an iteration has few products
       add_products<Arch, kRow>(lanes, p, blocks, acc);
       add_products<Arch, kRow>(lanes, p + 1, blocks, acc);
     }

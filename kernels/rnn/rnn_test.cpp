@@ -14,7 +14,7 @@
 namespace rill::kernels {
 namespace {
 
-/// A float whose multiply-add rounds twice, as all of SSE4.2 does.
+/// A float whose multiply-add rounds twice, as on SSE4.2.
 struct Unfused {
   float v = 0.0f;
   Unfused() = default;
@@ -232,8 +232,8 @@ Layer::Result run_together(const std::vector<Layer>& layers, Tier tier,
   return r;
 }
 
-/// Run layers of equal weights as the lanes of a small layer, whose input is random: once as one
-/// kernel, and once as the equivalent matmul with the input and loop.
+/// Run layers of equal weights as the lanes of a small layer with random input: once as one kernel,
+/// and once as a matmul of the input and a recurrent loop.
 struct SmallLayers {
   const Layer& like;
   int64_t lanes, inputs;

@@ -47,8 +47,9 @@ struct SmallPlace {
   float* y;  // or null
 };
 
-/// The number of lanes that run side by side and share the weights that they read: one where the
-/// registers hold no sums of a second lane. Programs without a heap step no streams together.
+/// The number of lanes that run side by side and share the weights that they read: 1 if the
+/// registers cannot hold the sums of a second lane, and in programs without a heap, which step no
+/// streams together.
 template <class Arch>
 #if defined(RILL_NO_HEAP)
 constexpr int kSmallLanes = 1;
@@ -229,8 +230,8 @@ RILL_INLINE void small_lanes(const SmallRnnF32Args& a, const RnnLane* lanes) {
   }
 }
 
-/// If lanes of more than two vectors of units run this many steps or more, a pair of them gains
-/// nothing.
+/// With at least this number of steps, lanes of more than two vectors of units run one by one: a
+/// pair gains nothing.
 constexpr int64_t kStepsAlone = 16;
 
 /// Run all steps of every lane, two lanes side by side where that is faster.

@@ -1,7 +1,7 @@
 #pragma once
 
 // The inner loops of the scalar tier: sums side by side, each a chain of multiply-adds in the order
-// of its terms. On processors whose only vectors are Helium, four of them run at once: its
+// of its terms. On processors whose only vectors are Helium, four sums run at once. Helium's
 // multiply-add rounds once, like `mul_add` there, so the bits are the same.
 
 #include <cstddef>

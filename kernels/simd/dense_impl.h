@@ -114,7 +114,7 @@ struct Ops<Neon> : Simd<Neon> {
 
   static RILL_INLINE void keep(const float*& p) { asm("" : "+r"(p)); }
   static RILL_INLINE void wait(const float*& p, V& sum) { asm("" : "+r"(p), "+w"(sum.data)); }
-  // Needs no register of zeros; vmaxq would turn -0 into 0, which all other forms keep.
+  // Needs no register of zeros. All other forms keep -0; vmaxq would turn it into 0.
   static RILL_INLINE V above_zero(V v) {
     const uint32x4_t bits = vreinterpretq_u32_f32(v);
     return V(vreinterpretq_f32_u32(vbicq_u32(bits, vcltzq_f32(v))));

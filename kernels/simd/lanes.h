@@ -26,7 +26,7 @@
 namespace rill::kernels::math {
 namespace {
 
-/// Hold one float, with the interface of a batch of width 1.
+/// One float, with the interface of a batch of width 1.
 struct ScalarLane {
   using Mask = bool;
   static constexpr size_t size = 1;

@@ -1,8 +1,8 @@
 #pragma once
 
 // Detects a NaN among many numbers. The instructions of x86 for extremes return their second
-// operand if either is a NaN, so a chain of them loses it. Kernels compute the extremes of the
-// numbers, watch for a NaN at the same time, and handle it separately, since it is rare.
+// operand if either is a NaN, so a chain of them can lose the NaN. Kernels compute the extremes,
+// watch for a NaN at the same time, and handle NaN separately, since it is rare.
 
 #include "kernels/simd/lanes.h"
 

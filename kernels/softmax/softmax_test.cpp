@@ -40,8 +40,8 @@ TEST(Softmax, EqualsItsDefinitionInDoublePrecision) {
       for (float v : x) m = std::fmax(m, static_cast<double>(v));
       for (float v : x) sum += std::exp(static_cast<double>(v) - m);
       // Errors of each term: 2 ulp of exp, and the rounding of x - m, which is at most 32. The sum
-      // by lanes adds n / width + 4 roundings at most; they have both signs, so they grow with the
-      // root. 1/sum and the product add one rounding each.
+      // by lanes adds at most n / width + 4 roundings of both signs, so their total grows like
+      // sqrt(n). 1/sum and the product add one rounding each.
       const double u = std::ldexp(1.0, -24);
       const double bound = u * (32.0 + 6.0 + 4.0 + std::sqrt(static_cast<double>(n)));
       for (size_t i = 0; i < x.size(); ++i) {

@@ -1,5 +1,5 @@
-// Matmuls read weights in blocks of 4 bits: the sums of the unpacked weights, in less memory, and
-// the same bits for any number of rows.
+// Matmuls with weights in 4-bit blocks: near the results of the unpacked weights, the same bits for
+// any number of rows, and one packed copy of the weights.
 
 #include <cstring>
 #include <optional>
@@ -31,7 +31,7 @@ Tensor random_blocks(uint32_t seed, std::vector<int64_t> shape) {
   return std::move(Tensor::blocks(BlockFormat::kQ4_0, std::move(shape), bytes)).value();
 }
 
-/// The graph of x [rows, k] times weights, in blocks or unpacked.
+/// Return the graph of x [rows, k] times weights, in blocks or unpacked.
 Graph product(const Tensor& weights, const char* expr, int64_t rows, int64_t k, bool left) {
   Graph g;
   std::vector<Dim> shape{Dim(rows), Dim(k)};
@@ -47,7 +47,7 @@ Graph product(const Tensor& weights, const char* expr, int64_t rows, int64_t k, 
   return g;
 }
 
-/// The first rows of an input or output: [.., rows, n], or [.., n, rows].
+/// Return the first rows of an input or output: [.., rows, n], or [.., n, rows].
 Tensor first_rows(const Tensor& all, int64_t rows, bool last_axis) {
   const int64_t n = all.extent(all.rank() - (last_axis ? 2 : 1));
   const int64_t had = all.volume() / n;
@@ -108,7 +108,7 @@ TEST(Blocks, ProductsHaveTheSumsOfWeightsWrittenOutForAnyNumberOfRows) {
   kernels::clear_tier_limit();
 }
 
-/// The graph of a statement with `w`, read from a file.
+/// Load the graph of a statement with `w` from an archive.
 Graph read_product(const Tensor& w, const std::string& statement) {
   nnef::Entry file{"w.dat", std::move(nnef::write_tensor(w)).value()};
   nnef::Entry text{"graph.nnef", {}};

@@ -12,7 +12,8 @@ namespace rill::ops {
 namespace {
 
 /// Sum each window, or average it.
-/// `count_padding`: an average divides by the taps of the window, else by those inside the input.
+/// `count_padding`: an average divides by the number of taps of the window; without it, by the
+/// number of taps inside the input.
 /// Shapes: [N, C, D...] -> [N, C, D'...]; D' as for `conv`.
 /// Types: f16, f32, f64; whole and quantised numbers between casts. Errors: kShape, kDType.
 /// Stream: on a spatial axis, history and a mask of zeros for the padding; an average that excludes
@@ -25,7 +26,7 @@ struct SumPool final : OpBase<SumPool> {
   bool count_padding = true;
   /// Set by pulsing only: taps outside of the stream are not counted.
   struct Counted {
-    int64_t axis = -1;   ///< spatial; -1: nothing is counted
+    int64_t axis = -1;   ///< spatial; -1: these fields have no effect
     int64_t before = 0;  ///< padding
     int64_t delay = 0;   ///< position of frame 0 of the output
     Dim length;          ///< frames of the input
@@ -175,7 +176,7 @@ class TapCounter {
   const SumPool& op_;
   bool counts_;
   int64_t first_ = 0;  ///< the frame under the first tap of output 0
-  int64_t length_ = kMostElements;  ///< of the stream; more than any has while that is open
+  int64_t length_ = kMostElements;  ///< of the stream; above every length while it is unknown
 };
 
 template <class Stored, class T>
@@ -224,7 +225,7 @@ Result<Value> load_as(LoadCtx& ctx, bool normalize) {
   if (is_float(given.dtype)) {
     return ctx.add_value(make_op<SumPool>(op), {x});
   }
-  // Integers and quantised numbers are pooled as real numbers, and cast back.
+  // Integers and quantised numbers are pooled in f32, and cast back.
   RILL_ASSIGN(OutletId real, cast_to(ctx, x, DType::kF32));
   RILL_ASSIGN(real, ctx.add1(make_op<SumPool>(op), {real}));
   RILL_ASSIGN(real, cast_to(ctx, real, given.dtype, given.q));

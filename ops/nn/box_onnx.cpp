@@ -1,4 +1,4 @@
-// Reads ONNX's pools that average.
+// Reads ONNX's average and Lp pools.
 
 #include "ops/nn/onnx_pool.h"
 

@@ -16,8 +16,8 @@
 namespace rill::ops {
 namespace {
 
-/// Return the single number of a constant, 0 without a wire; nothing for several numbers, or one
-/// that is not a valid zero point.
+/// Return the number that all elements of a constant equal; 0 without a wire. Nothing if they
+/// differ, or are not an integer from -255 to 255.
 std::optional<int32_t> number_of(const Wiring& wiring, OutletId wire) {
   if (!wire.valid()) return 0;
   const auto number = uniform_number(wiring.fact(wire).konst);
@@ -85,7 +85,7 @@ Result<std::optional<OutletId>> add_byte_conv(Wiring& wiring, const ByteConv& co
 
 namespace {
 
-/// Return f64 integers as bytes of scale 1, if they fit in a byte.
+/// Return f64 integers as bytes of scale 1, if their range fits in a byte.
 std::optional<Tensor> bytes_of(const Tensor& real) {
   const auto values = real.values<double>();
   if (values.empty()) return std::nullopt;
@@ -189,8 +189,8 @@ namespace {
 /// Bytes minus a zero point, as real numbers that are integers.
 struct Centered {
   OutletId bytes;
-  OutletId zero;  ///< a number of the type of the bytes, unless it is constant
-  int32_t number = 0;
+  OutletId zero;       ///< a zero point that is computed, in the type of the bytes
+  int32_t number = 0;  ///< else the zero point
 };
 
 /// Return whether a type represents every byte, and every difference of two.
@@ -199,8 +199,8 @@ bool holds_bytes(DType type) {
          type == DType::kF32 || type == DType::kF64;
 }
 
-/// Return the input of casts, and of reshapes if `of_one` is set; the wire itself if there are
-/// none.
+/// Return the wire upstream of casts and, if `wire` holds one number (`of_one`), of reshapes. It is
+/// `wire` itself if its producer is another operator.
 OutletId input_of_casts(const Graph& graph, OutletId wire, bool of_one) {
   while (holds_bytes(graph.fact(wire).dtype)) {
     const Node& node = graph.node(wire.node);
@@ -233,7 +233,7 @@ std::optional<Centered> centered_bytes(const Graph& graph, OutletId x) {
   return out;
 }
 
-/// A convolution of such numbers by constants, as an int8 convolution.
+/// The int8 convolution that equals a convolution of `Centered` numbers by constants.
 struct FoundConv {
   QuantConv op;
   Centered x;

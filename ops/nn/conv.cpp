@@ -180,13 +180,13 @@ Status Conv::lower(Lowering& lowering) const {
 
 namespace {
 
-/// Return whether filters of extent 1 mix channels, and nothing else.
+/// Return whether the window is one frame, with stride 1 and no padding: filters mix channels only.
 bool mixes_channels(const Window& window) {
   const std::vector<int64_t> ones(window.kernel.size(), 1);
   return window.kernel == ones && window.stride == ones && !window.padded();
 }
 
-/// Return whether two spatial axes grow with one symbol, as queries and keys do.
+/// Return whether the extents of two spatial axes share a symbol, as those of queries and keys do.
 bool has_frames_twice(const Fact& x) {
   for (int axis = 2; axis < x.rank(); ++axis) {
     std::vector<std::string> symbols;
@@ -215,7 +215,8 @@ std::vector<AxisTrack> Conv::axes(FactSpan in, FactSpan) const {
     tracks.push_back({std::move(from), {axis}});
   };
   track(0);
-  // A convolution over one axis of frames reads windows of them.
+  // Spatial axes are tracked only where pointwise filters mix the channels of scores. Other
+  // convolutions stream by windows.
   if (!mixes_channels(window) || !has_frames_twice(in[0])) return tracks;
   for (int axis = 2; axis < in[0].rank(); ++axis) track(axis);
   return tracks;

@@ -102,7 +102,7 @@ struct FrameRange {
   int64_t frame = 0;  ///< the first one
   int64_t tap = 0;
   int64_t frame_step = 1;
-  int64_t tap_step = 1;  ///< downwards
+  int64_t tap_step = 1;  ///< from a frame to the next, the tap decreases by this
 };
 
 FrameRange frames_of(const Deconv& op, int axis, int64_t output, int64_t extent) {
@@ -111,7 +111,7 @@ FrameRange frames_of(const Deconv& op, int axis, int64_t output, int64_t extent)
   const TapSteps steps(op.window.dilation[a], op.window.stride[a]);
   const auto first = steps.first(raw);
   if (!first || raw < 0) return {};
-  // Frames are raw - tap * dilation, in strides: 0 or more, and below the extent.
+  // The frame of a tap is (raw - tap * dilation) / stride, from 0 to extent - 1.
   const int64_t last = std::min(op.window.kernel[a] - 1, raw / op.window.dilation[a]);
   const int64_t beyond = raw - (extent - 1) * op.window.stride[a];
   const int64_t least = beyond <= 0 ? 0 : (beyond - 1) / op.window.dilation[a] + 1;
@@ -250,8 +250,8 @@ Status Deconv::pulsify(PulseBuilder& b) const {
   const int64_t s = window.stride[a];
   const int64_t reach = window.extent(axis);
   const auto [before, after] = cut(axis);
-  // Frame n and `history` before it give outputs n * s to n * s + s - 1, of which `before` are cut
-  // off: the first frames are read as history only.
+  // Frame n and the `history` frames before it give outputs n * s to n * s + s - 1. The first
+  // `before` outputs are cut off, so the first frames may be read as history only.
   const int64_t history = (reach - 1) / s;
   if (history > kMostReach) {
     return b.refuse("Use a window that a stream can keep", "its window reaches over ", history,
@@ -261,7 +261,7 @@ Status Deconv::pulsify(PulseBuilder& b) const {
   StreamWindow frames;
   frames.kernel = history + 1;
   frames.before = history - skipped;
-  // Zero frames after the last one, which the last outputs read.
+  // The last outputs read this number of zero frames after the last frame.
   frames.after = std::max<int64_t>(0, (reach - 1 - after + extra[a]) / s);
   RILL_ASSIGN(frames.pad_value, Tensor::zeros(b.in(0).dtype, {}));
   frames.unread = std::max<int64_t>(0, (b.unread() + before) / s - skipped);

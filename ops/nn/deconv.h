@@ -6,20 +6,20 @@
 
 namespace rill::ops {
 
-/// Convolve transposed: every input frame adds a filter to the output, `stride` apart.
+/// Convolve transposed: every input frame, times the filter, is added to the output; consecutive
+/// frames are added `stride` apart.
 /// Shapes: input [N, C, D...], filter [O, C / groups, K...], bias [O] -> [N, O, D'...], with
 /// D' = (D - 1) * stride + (K - 1) * dilation + 1 - before - after + extra.
 /// Types: f16, f32, f64. Errors: kShape, kDType.
 /// Stream: on a spatial axis, with a history of the input, and with zeros outside the stream if
-/// outputs read them. An input of delay D gives delay D * stride + before, where D is negative if
-/// only outputs that are cut off read frames before the padding. On the batch axis each frame
-/// alone; refused on channels.
+/// outputs read them. Windows of delay D give delay (D - n) * stride + before, with
+/// n = min(history, before / stride). On the batch axis each frame alone; refused on channels.
 /// Accuracy: f32 is one chain of fused multiply-adds per output, over ascending input frames and
 /// channels, starting from the bias.
 /// Source: NNEF 1.0, `deconv`.
 struct Deconv final : OpBase<Deconv> {
   Window window;               ///< padding is cut off the output
-  std::vector<int64_t> extra;  ///< frames more at the end, per spatial axis; may be negative
+  std::vector<int64_t> extra;  ///< additional frames at the end, per spatial axis; or negative
   int64_t groups = 1;
   bool has_bias = true;
   Clip clip;
@@ -39,7 +39,7 @@ struct Deconv final : OpBase<Deconv> {
   Dim work(FactSpan in, FactSpan out) const override;
   Status save(SaveCtx& ctx) const override;
 
-  /// Return the cuts at both ends of that spatial axis; `same` keeps in * stride frames.
+  /// Return the frames cut off at both ends of a spatial axis; `same` keeps in * stride frames.
   std::pair<int64_t, int64_t> cut(int axis) const RILL_NONBLOCKING;
 
  private:

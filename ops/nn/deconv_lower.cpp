@@ -17,17 +17,17 @@ int64_t ceil_of(int64_t a, int64_t b) { return -floor_of(-a, b); }
 /// The outputs along one axis that are `stride` apart: they read their frames by the same taps, as
 /// in a convolution.
 struct Phase {
-  int64_t first = 0;  ///< of the outputs
+  int64_t first = 0;  ///< the first output
   int64_t count = 0;
   int64_t begin = 0;            ///< the first frame that the first output reads
   int64_t dilation = 1;         ///< frames from tap to tap
   std::vector<int64_t> taps;    ///< of the filter, in the order of the frames
-  int64_t joined = 1;  ///< adjacent phases that read the same frames, each by as many taps
+  int64_t joined = 1;  ///< the number of adjacent phases that this one stands for
 
   int64_t reach() const { return static_cast<int64_t>(taps.size()) / joined; }
 };
 
-/// The phases along a spatial axis that has `outputs` elements in the output.
+/// Return the phases along a spatial axis with `outputs` output elements.
 std::vector<Phase> phases_of(const Deconv& op, int axis, int64_t outputs) {
   const auto a = static_cast<size_t>(axis);
   const int64_t stride = op.window.stride[a];
@@ -52,7 +52,7 @@ std::vector<Phase> phases_of(const Deconv& op, int axis, int64_t outputs) {
   return out;
 }
 
-/// Joins adjacent phases that read the same frames: their outputs are columns of one matmul. A
+/// Join adjacent phases that read the same frames: their outputs are columns of one matmul. A
 /// single phase of few channels would fill only part of a vector.
 std::vector<Phase> joined(const std::vector<Phase>& phases) {
   std::vector<Phase> out;
@@ -70,7 +70,7 @@ std::vector<Phase> joined(const std::vector<Phase>& phases) {
   return out;
 }
 
-/// Return the frames that outputs read before and after the input.
+/// Return how many frames outputs read before and after the input.
 std::pair<int64_t, int64_t> padding_of(const Deconv& op, int axis, int64_t frames,
                                        int64_t outputs) {
   const int64_t stride = op.window.stride[static_cast<size_t>(axis)];
@@ -80,7 +80,7 @@ std::pair<int64_t, int64_t> padding_of(const Deconv& op, int axis, int64_t frame
   return {std::max<int64_t>(0, -first), std::max<int64_t>(0, last - (frames - 1))};
 }
 
-/// Return whether there are few phases, and their convolutions read mostly data.
+/// Return whether there are few phases, and their convolutions read mostly data, not padding.
 bool phases_are_cheap(const Deconv& op, const Operand& x, const Operand& y, double products) {
   constexpr int64_t kMostPhases = 1 << 12;
   int64_t phases = 1;

@@ -78,7 +78,7 @@ Result<Value> conv_transpose(OnnxCtx& ctx) {
   std::vector<Dim> shape;
   if (ctx.given("output_shape")) {
     RILL_ASSIGN(shape, ctx.dims("output_shape"));
-    // Some files write batch and channels as well.
+    // Some files include the batch and the channels in output_shape.
     if (shape.size() == kernel.size() + 2) shape.erase(shape.begin(), shape.begin() + 2);
     RILL_CHECK(shape.size() == kernel.size(), "attribute \"output_shape\" has ",
                counted(shape.size(), "entry", "entries"), ", expected ", kernel.size());
@@ -98,9 +98,9 @@ Result<Value> conv_transpose(OnnxCtx& ctx) {
   return f.value(f.add(make_op<Deconv>(op), inputs));
 }
 
-/// Return one filter per entry of the window, which puts that entry at its position.
+/// Return one filter per entry of the window: 1 at the position of the entry, else 0.
 Result<Tensor> one_of_each(const std::vector<int64_t>& kernel) {
-  constexpr int64_t kMostEntries = int64_t{1} << 14;  // the filters have this number squared
+  constexpr int64_t kMostEntries = int64_t{1} << 14;  // the filters have the square of this
   const int64_t entries = checked_volume(kernel).value_or(0);
   RILL_CHECK(entries > 0 && entries <= kMostEntries, "block_shape is ", kernel,
              ": expected 1 to ", kMostEntries, " entries in all");
@@ -111,8 +111,8 @@ Result<Tensor> one_of_each(const std::vector<int64_t>& kernel) {
   return Tensor::of<float>(DType::kF32, shape, std::span<const float>(ones));
 }
 
-/// Return the number of frames that no window covers, along an axis of open extent. `last` is the
-/// place of the last possible window.
+/// Return the number of frames that no window covers, along an axis of symbolic extent. `last`: the
+/// frame at which the last possible window begins.
 Result<int64_t> uncovered(const Dim& last, const Dim& windows, int64_t stride) {
   const auto rest = (last - (windows - Dim(1)) * Dim(stride)).to_int();
   if (rest && *rest >= 0 && *rest < stride) return *rest;

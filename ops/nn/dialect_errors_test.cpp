@@ -1,4 +1,4 @@
-// Errors of the rarer operators of the dialect for invalid calls.
+// Errors for invalid calls of the rarer operators of the dialect.
 
 #include "ops/math/test_support.h"
 

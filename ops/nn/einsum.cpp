@@ -440,7 +440,8 @@ Result<Value> load_matmul(LoadCtx& ctx) {
   }
   auto op = draft_op<EinSum>();
   op->expr = expr;
-  // Block-quantised numbers have the type of the other operand, and are read as f32.
+  // A block-quantised operand takes the type of the other one. With f16, compute in f32: blocks
+  // hold more precise numbers.
   const bool left = blocks_of(ctx.fact(a)) != nullptr, right = blocks_of(ctx.fact(b)) != nullptr;
   const DType to = ctx.fact(left ? b : a).dtype;
   return add_product(ctx, std::move(op), {a, b}, to, (left || right) && to == DType::kF16);

@@ -7,7 +7,7 @@
 namespace rill::ops {
 
 /// Multiply tensors along named axes and sum over those that the output lacks.
-/// `expr`: one letter per axis, "amk,kn->amn"; an axis of extent 1 meets any extent.
+/// `expr`: one letter per axis, "amk,kn->amn"; an axis of extent 1 is broadcast.
 /// Shapes: by the letters. Types: numbers of one type, dims; sums are of that type, f32 for f16.
 /// Errors: kShape for letters, ranks and extents that do not fit; kDType.
 /// Stream: on an axis that the output keeps; refused on a summed axis, and where the inputs stream
@@ -42,7 +42,7 @@ struct EinSum final : OpBase<EinSum> {
   /// Errors: kArg for an invalid expression, or one with another number of operands; kShape for
   /// another number of inputs.
   Status check(FactSpan in) const;
-  /// The letters of input i, or of the output for i == operands.
+  /// Return the letters of input i, or of the output for i == operands.
   std::string_view letters(int i) const;
 };
 

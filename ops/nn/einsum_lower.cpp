@@ -22,12 +22,12 @@ struct Roles {
   int rows = 0;     ///< index of the operand that gives the rows
   int columns = 1;  ///< index of the operand that is packed
   std::string summed;
-  std::string row_letters;    ///< of the output, not of the columns' operand
+  std::string row_letters;    ///< of the output, if the columns' operand lacks them
   std::string batch_letters;  ///< of both operands and the output
   std::string column_letters;
 };
 
-/// Sort the letters; nothing if the sum is not a matmul.
+/// Return the roles of the letters; nothing if the sum is not a matmul.
 std::optional<Roles> roles_of(const EinSum& op, int columns_operand) {
   if (op.operands != 2) return std::nullopt;
   Roles roles;
@@ -228,7 +228,7 @@ class ProductLowering {
     lowering_.packed(roles_.columns);
   }
 
-  /// Constant columns of several axes are packed during the step.
+  /// Reports that constant columns stay unpacked: the step packs them each time.
   void keep_unpacked(const Tensor& weights) {
     lowering_.keep_weights("its weights have several axes that are summed");
     lowering_.report_weights(weights.shape(), weights.size_bytes(), weights.size_bytes());
@@ -266,10 +266,10 @@ class ProductLowering {
   /// An axis of the output that becomes a loop around the matmul.
   struct LoopAxis {
     ProductLoop loop;
-    bool has_columns;  ///< each of its entries has separate columns
+    bool has_columns;  ///< the columns' operand has this axis, too
   };
 
-  /// Makes rows and batches the rows of the matmul and the loops around it.
+  /// Assigns the row and batch axes to the rows of the matmul, and to loops around it.
   void place_loops(ProductArgs* product) {
     std::vector<LoopAxis> batches = batch_axes();
     std::vector<LoopAxis> rows;

@@ -11,8 +11,8 @@ namespace rill::ops {
 /// Return whether the sum is a batched f32 matmul.
 bool can_lower_einsum_f32(const EinSum& op, const Lowering& lowering);
 
-/// Lower to the packed matmul: columns are the axes that only the constant operand has, rows are
-/// all other output axes.
+/// Lower to the packed matmul. The columns are the axis that only the constant operand has, or the
+/// right one if none is constant; rows and batches are all other output axes.
 Status lower_einsum_f32(const EinSum& op, Lowering& lowering);
 
 /// If the consumer adds a constant that varies only along the matmul's columns, and the matmul can

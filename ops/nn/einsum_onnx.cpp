@@ -19,8 +19,8 @@ Result<OutletId> product(OnnxCtx& ctx, std::string expr, OutletId a, OutletId b,
   return ctx.add1(std::move(op), {a, b}, suffix);
 }
 
-/// Return the scales of the columns of a matrix of steps: a list, or one number. Nothing if they
-/// vary further.
+/// Return the scales of a quantised matrix: one per column, or one for all. Nothing if they vary
+/// along another axis.
 std::optional<OutletId> column_scale(Formula& f, const OnnxCtx::Quantised& matrix,
                                      bool transposed) {
   const std::vector<Dim>& shape = f.fact(matrix.scale).shape;
@@ -36,11 +36,11 @@ std::optional<OutletId> column_scale(Formula& f, const OnnxCtx::Quantised& matri
 Result<OutletId> multiply(OnnxCtx& ctx, OutletId a, OutletId b, bool transpose_a,
                           bool transpose_b);
 
-/// Read a product of bytes with a constant matrix of bytes as the exact int8 matmul of their steps
-/// times both scales, which rounds less often and has an int8 kernel. Nothing for other products.
+/// Read a matmul of quantised numbers by a quantised constant as an exact int8 matmul, times both
+/// scales: this rounds less often, and has an int8 kernel. Nothing for other matmuls.
 Result<std::optional<OutletId>> by_steps(OnnxCtx& ctx, OutletId a, OutletId b, bool transpose_a,
                                          bool transpose_b) {
-  constexpr int64_t kMostTerms = 32768;  // of two steps of up to 255 each, within 32 bits
+  constexpr int64_t kMostTerms = 32768;  // their sum fits in 32 bits: each is at most 255 * 255
   const OnnxCtx::Quantised* left = ctx.quantised(a);
   const OnnxCtx::Quantised* right = ctx.quantised(b);
   if (!left || !right || !is_byte(ctx.fact(left->stored).dtype) ||

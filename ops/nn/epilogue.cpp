@@ -143,7 +143,7 @@ Result<std::optional<OutletId>> load_bias(LoadCtx& ctx, DType dtype, int64_t out
   }
   if (value->volume() == 1) {
     RILL_ASSIGN(const double number, element_as_double(*value, 0));
-    // A bias of one channel has an axis, and stays.
+    // A zero is dropped, unless it is a list of one channel.
     if (number == 0.0 && value->rank() != 1) return std::optional<OutletId>();
     RILL_ASSIGN(Tensor spread, Tensor::zeros(dtype, {outputs}));
     RILL_ASSIGN(const Tensor one, cast(*value, dtype));

@@ -11,7 +11,7 @@
 namespace rill::ops {
 
 /// If the consumer is a maximum or a minimum with a uniform f32 constant, return its limits
-/// combined with the op's, if the combination is exact for every number. A NaN stays.
+/// combined with the op's, if the combination is exact for every number. NaN stays NaN.
 std::optional<Clip> clip_with(const Clip& own, const Rewrite& consumer, int input);
 
 /// Return the slope if the consumer is a leaky ReLU of f32 with a slope in (0, 1].

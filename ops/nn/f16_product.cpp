@@ -3,8 +3,8 @@
 namespace rill::ops {
 namespace {
 
-/// The fewest weights for which reading and upcasting f16 is faster than reading f32: this many f32
-/// weights fill the first-level cache of 32 KiB.
+/// The minimum number of weights for which reading and upcasting f16 is faster than reading f32: in
+/// f32, they fill the first-level cache of 32 KiB.
 constexpr int64_t kManyWeights = 8 * 1024;
 
 }  // namespace

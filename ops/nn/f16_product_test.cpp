@@ -1,5 +1,5 @@
-// Weights that f16 represents exactly are stored as f16: matmuls have the bits of f32, in half the
-// memory.
+// Weights that f16 represents exactly are stored as f16. Matmuls and convolutions then give the
+// same bits as with f32 weights.
 
 #include <random>
 
@@ -31,7 +31,8 @@ Tensor random_f16(uint32_t seed, std::vector<int64_t> shape, bool all) {
   return out;
 }
 
-/// Return a graph of the op on x and weights, which drops the last of `channels` on `axis`.
+/// Return a graph that applies the op to x and weights, then cuts off the last of `channels` on
+/// `axis`, the only one that the inexact weight reaches.
 Graph graph_with(const OpPtr& op, const std::vector<int64_t>& x_shape, const Tensor& weights,
                  int64_t axis, int64_t channels) {
   Graph g;

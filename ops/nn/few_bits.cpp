@@ -9,7 +9,7 @@ namespace {
 
 using kernels::PackedFormat;
 
-// Only the compilation of models requests such weights.
+// Only a build that compiles models can request quantized weights.
 #if defined(RILL_STEPS_UNSEEN)
 constexpr bool kCompilesModels = false;
 #else
@@ -31,7 +31,7 @@ PackedFormat packed_format(WeightFormat format) {
 
 /// Return the reason why a format cannot represent a weight; empty if it can.
 std::string refusal(PackedFormat format, float value) {
-  // The largest f16, and a number that stays finite when a scale is rounded up.
+  // The largest f16; for other formats, a bound below which rounding up a scale stays finite.
   const float most = format == PackedFormat::kF16 ? 65504.0F : 0x1p120F;
   if (std::isnan(value)) return "it has a weight that is not a number";
   if (std::isinf(value)) return "it has an infinite weight";

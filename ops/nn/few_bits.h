@@ -9,8 +9,8 @@
 
 namespace rill::ops {
 
-/// Return the quantized format in which the plan keeps these weights of the node: a requested one
-/// that can hold them, and sum k products. If it cannot, report the reason to the plan.
+/// Return the requested quantized format if it can represent these weights of the node, and sums of
+/// k products do not overflow. Otherwise report the reason to the plan.
 std::optional<kernels::PackedFormat> few_bits_format(Lowering& lowering,
                                                      std::span<const TensorPtr> weights,
                                                      int64_t k);

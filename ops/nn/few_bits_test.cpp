@@ -17,12 +17,13 @@ namespace {
 
 using kernels::Tier;
 
-/// The formats that only weights have, and all formats.
+/// The formats that round only weights, and all formats.
 constexpr WeightFormat kFormats[] = {WeightFormat::kF16, WeightFormat::kQ8, WeightFormat::kQ4};
 constexpr WeightFormat kAllFormats[] = {WeightFormat::kF16, WeightFormat::kQ8, WeightFormat::kQ4,
                                         WeightFormat::kInt8};
 
-/// Zeros, and one number per row of the first axis, which every format represents exactly.
+/// Return weights that every format represents exactly: one number per row of the first axis, and
+/// zeros.
 Tensor exact_weights(uint32_t seed, std::vector<int64_t> shape) {
   std::mt19937 random(seed);
   Tensor out = std::move(Tensor::zeros(DType::kF32, std::move(shape))).value();
@@ -35,7 +36,7 @@ Tensor exact_weights(uint32_t seed, std::vector<int64_t> shape) {
   return out;
 }
 
-/// Integers so small that no sum of their products with `exact_weights` rounds.
+/// Return integers so small that no sum of their products with `exact_weights` rounds.
 Tensor whole_numbers(uint32_t seed, std::vector<int64_t> shape) {
   std::mt19937 random(seed);
   Tensor out = std::move(Tensor::zeros(DType::kF32, std::move(shape))).value();
@@ -150,8 +151,8 @@ Tensor run_with(const OpPtr& op, const Tensor& x, const Tensor& weights, WeightF
   return std::move(out).value()[0];
 }
 
-/// Parts of the rows of matmuls, and of the frames of convolutions, in all sizes: kernels sum many
-/// rows at once in other loops, and blocks of weights begin anywhere among the taps of a
+/// Parts of the rows of matmuls, and of the frames of convolutions, in all sizes: kernels have
+/// separate loops for many rows, and blocks of weights begin anywhere among the taps of a
 /// convolution.
 TEST(FewBits, AnyNumberOfRowsHasTheSameBits) {
   std::mt19937 random(7);
@@ -229,8 +230,8 @@ TEST(FewBits, Int8LeavesSmallProductsInF32) {
             "it sums fewer than 8 products");
 }
 
-/// Frames that int8 holds exactly, since 127 is their largest value, times weights that it holds
-/// exactly.
+/// Frames that int8 represents exactly, since 127 is their largest value, times weights that int8
+/// represents exactly, too.
 TEST(FewBits, Int8ProductsOfExactNumbersHaveTheSameBits) {
   Tensor x = whole_numbers(2, {5, 96});
   for (int64_t row = 0; row < 5; ++row) x.mutable_data<float>()[row * 96 + row] = 127.0F;

@@ -21,7 +21,8 @@ void copy(const float* from, int64_t count, float* to) {
   std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
 }
 
-/// Return how many streams one matmul takes, with their rows and two panels of results or more.
+/// Return how many streams one matmul takes: their rows, and at least two panels of results, must
+/// fit in `kGatheredFloats`.
 int64_t streams_at_once(const MatmulF32& kernel, const MatmulF32Args& args, int64_t streams) {
   if (args.m < 1 || args.m >= kRowsAlone || args.accumulate) return 1;
   const int64_t columns = std::min<int64_t>(args.n, 2 * kernel.nr);
@@ -53,8 +54,8 @@ void each_row(std::span<const StreamRows> streams, int64_t rows, const Visit& vi
   }
 }
 
-/// Compute `part.n` columns of the gathered rows, the first of which is `column`. `part.c` holds
-/// the results until each stream gets its own.
+/// Compute `part.n` columns of the result from `column`, for the gathered rows. `part.c` holds the
+/// results until they are copied to the streams.
 void run_columns(const MatmulF32& kernel, const MatmulF32Args& args, int64_t column,
                  std::span<const StreamRows> streams, MatmulF32Args* part) noexcept {
   part->ldc = part->ldr = part->n;

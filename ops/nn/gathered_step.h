@@ -14,9 +14,9 @@ struct StreamRows {
   float* c = nullptr;
 };
 
-/// Run a matmul of the same weights for several streams. Their rows are gathered into one matmul if
-/// that reads the weights less often. `args` holds all but the operands of the streams.
-/// Accuracy: the bits of one matmul after the other. Real-time: yes; takes 20 KiB of stack.
+/// Run a matmul with the same weights for several streams. Their rows are gathered into one matmul
+/// if that reads the weights less often. `args`: everything but the operands of the streams.
+/// Accuracy: the same bits as a matmul per stream. Real-time: yes; takes 20 KiB of stack.
 void run_gathered(const kernels::MatmulF32& kernel, const kernels::MatmulF32Args& args,
                   std::span<const StreamRows> streams) noexcept RILL_NONBLOCKING;
 

@@ -1,5 +1,5 @@
-// Matmuls of several streams as one: the bits of one after the other, for any rows, segments and
-// epilogue.
+// Matmuls of several streams as one matmul give the same bits as one after the other, for any rows,
+// segments and epilogue.
 
 #include "ops/nn/gathered_step.h"
 

@@ -10,10 +10,10 @@
 namespace rill::ops {
 namespace {
 
-/// Divide each element by a power of the squares of its neighbours in other channels:
+/// Divide each element by a power of the sum of squares of its neighbours in the channel axis:
 /// y = x / (bias + alpha / size * sum x[c']^2)^beta, c - (size - 1) / 2 <= c' <= c + size / 2.
 /// Shapes: [N, C, D..], kept. Types: f16, f32, f64. Errors: kShape, kDType.
-/// Stream: pointwise on all axes but that of the channels.
+/// Stream: pointwise on all axes but the channels.
 /// Source: ONNX, `LRN`; tract, `tract_onnx_lrn`.
 class Lrn final : public OpBase<Lrn> {
  public:

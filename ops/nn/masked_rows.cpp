@@ -20,9 +20,9 @@ using kernels::PointwiseArgs;
 using kernels::PointwiseImm;
 using kernels::PointwiseOp;
 
-/// Compute softmax(x * scale + mask) over the last axis, a few rows at a time, which stay in the
-/// cache. Made by `fuse` only.
-/// Shapes: x, mask of the same rank, its extents equal or 1 -> that of x. Types: f32.
+/// Compute softmax(x * scale + mask) over the last axis, a few rows at a time, so that they stay in
+/// the cache. Made by `fuse` only.
+/// Shapes: x, and a mask of the same rank that is broadcast to x -> the shape of x. Types: f32.
 /// Errors: kUnsupported outside of a plan.
 /// Stream: made from pulsed nodes.
 /// Accuracy: the bits of the product, the sum and the softmax one after the other.
@@ -57,7 +57,7 @@ struct MaskedRows final : OpBase<MaskedRows> {
   }
 };
 
-/// Multiply-adds that take as long as one element.
+/// The number of multiply-adds that take as long as one element of a row.
 constexpr double kWorkPerElement = 80;
 
 Status MaskedRows::lower(Lowering& lowering) const {

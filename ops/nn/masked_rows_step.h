@@ -40,7 +40,7 @@ inline int64_t masked_rows_at_once(int64_t n) noexcept RILL_NONBLOCKING {
   return std::max<int64_t>(1, kMaskedFloatsAtOnce / masked_pitch(n));
 }
 
-/// Return the computation of a row before the softmax.
+/// Return the pointwise computation of a row before the softmax.
 kernels::PointwiseArgs masked_combination(const MaskedRowsStep& step);
 
 void run_masked_rows(const MaskedRowsStep& step, const Frame& frame,

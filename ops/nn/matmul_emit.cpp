@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kWideRow = 64;   // columns of a chunk, if there is one row
 constexpr int64_t kWideRows = 16;  // the same for several rows, which are computed together
 
-/// The weights and the bias of a chunk of columns, padded.
+/// The number of columns in a chunk, without and with padding.
 struct Chunk {
   int64_t columns = 0;
   int64_t padded = 0;
@@ -50,7 +50,7 @@ std::string finished(const EmittedProduct& product, StepWriter& to) {
   return out;
 }
 
-/// Write the function of some rows by a chunk of columns.
+/// Write the function of `rows` rows by a chunk of columns, which loops if `repeats` is above 1.
 std::string chunk_function(const EmittedProduct& product, const Chunk& chunk, int64_t rows,
                            int64_t repeats, StepWriter& to) {
   const MatmulF32Args& args = product.args;
@@ -105,11 +105,11 @@ std::string chunk_function(const EmittedProduct& product, const Chunk& chunk, in
   return to.function(text + "}\n");
 }
 
-constexpr int64_t kMostTerms = 192;  // of a product of one row and one column without a loop
+constexpr int64_t kMostTerms = 192;  // the maximum of an unrolled function of one row and column
 
 /// Write the function of one row by one column. Its chain of sums is sequential; without a loop,
-/// the CPU runs the surrounding steps at the same time. It is not inlined: compilers would then
-/// extract its terms from vectors one by one.
+/// the CPU can overlap it with the surrounding steps. It is not inlined: if it were, compilers
+/// would extract its terms from vectors one by one.
 std::string single_function(const EmittedProduct& product, StepWriter& to) {
   const MatmulF32Args& args = product.args;
   std::string text = str_cat(

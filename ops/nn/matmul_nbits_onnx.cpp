@@ -10,7 +10,8 @@
 namespace rill::ops {
 namespace {
 
-/// Codes of a few bits side by side, the first in the low bits of a byte; rows begin with a byte.
+/// Codes of a few bits side by side, the first in the low bits of a byte; each row begins at a
+/// whole byte.
 class Codes {
  public:
   Codes(const Tensor& tensor, int64_t bits, int64_t row_bytes)
@@ -35,9 +36,9 @@ struct Packed {
   int64_t blocks = 0;            ///< of a row
   TensorPtr codes;
   Tensor scales;                 ///< f32, one per row and block
-  TensorPtr points;              ///< codes at which weights are 0, packed as these; or null
-  std::optional<Tensor> floats;  ///< the same as f32, one per row and block
-  std::optional<Tensor> groups;  ///< i64, the block whose scale each entry of a row has
+  TensorPtr points;              ///< zero points, packed like the codes; or null
+  std::optional<Tensor> floats;  ///< zero points in f32, one per row and block
+  std::optional<Tensor> groups;  ///< i64: for each entry of a row, the block with its scale
 
   int64_t group(int64_t i) const {
     return groups ? groups->values<int64_t>()[static_cast<size_t>(i)] : i / block;
@@ -133,8 +134,8 @@ Result<Tensor> written_out(const Packed& packed) {
   return out;
 }
 
-/// Return whether the 4-bit blocks of matmuls hold these weights exactly: 32 codes around 8 with an
-/// f16 scale, as in f16 models.
+/// Return whether the 4-bit blocks of matmuls hold these weights exactly: 32 codes with the zero
+/// point 8 and an f16 scale, as in f16 models.
 bool blocks_hold(const Packed& packed) {
   if (packed.bits != 4 || packed.block % 32 != 0 || packed.length % 32 != 0) return false;
   if (!packed.centered() || packed.groups) return false;

@@ -21,8 +21,7 @@ namespace {
 /// Stream: on a spatial axis, history and a mask of the lowest number for the padding; other axes
 /// frame by frame. The index counts from the start of the stream, which must be the first spatial
 /// axis.
-/// Accuracy: exact. NaN if the window has one, its last one; of equal elements the
-/// first one.
+/// Accuracy: exact. A window with NaNs gives the last NaN; of equal elements, the first is taken.
 /// Source: NNEF 1.0, `max_pool_with_index`.
 struct MaxPool final : OpBase<MaxPool> {
   Window window;
@@ -139,8 +138,8 @@ constexpr int64_t kNoElement = std::numeric_limits<int64_t>::min();
 
 /// How to compare elements of one type by their offsets, so that one loop serves all types.
 struct Elements {
-  /// Return whether an element exceeds the best one, or the lowest number if there is none. As in
-  /// PyTorch, a NaN replaces the best one.
+  /// Return whether an element exceeds the best one, or, without a best one, the lowest number. As
+  /// in PyTorch, a NaN replaces the best one.
   bool (*is_better)(const View& x, int64_t at, int64_t best) RILL_NONBLOCKING;
   void (*put_lowest)(const View& y, int64_t at) RILL_NONBLOCKING;
 };
@@ -174,7 +173,7 @@ Status MaxPool::eval(EvalCtx& ctx) const {
     elements = {is_better_of<Stored>, put_lowest_of<Stored>};
   });
   const int64_t bytes = dtype_size(x.dtype);
-  // The frame of the stream at which the input begins.
+  // `earlier`: the index of the input's first element in the plane of the whole stream.
   int64_t row = 1;
   for (int i = 3; i < x.rank; ++i) row *= x.extent(i);
   int64_t earlier = 0;

@@ -27,7 +27,7 @@ OutletId bordered(Formula& f, OutletId x, const Pads& pads, double value) {
   return x;
 }
 
-/// Return the element of each window at one of its taps.
+/// Return the element of each window at the tap `tap`.
 OutletId at_tap(Formula& f, OutletId x, OutletId out, const Window& window,
                 const std::vector<int64_t>& tap) {
   for (size_t i = 0; i < tap.size(); ++i) {
@@ -42,9 +42,8 @@ OutletId at_tap(Formula& f, OutletId x, OutletId out, const Window& window,
   return x;
 }
 
-/// Return the index of each window's largest value in the whole input: the first one of several.
-/// Indices count with the last axis fastest, or within each channel with the first spatial axis
-/// fastest.
+/// Return the index in the whole input of each window's largest value: the first one if several are
+/// equal. Indices are row-major; with `storage_order` 1, column-major within each channel.
 Result<OutletId> places(OnnxCtx& ctx, OutletId x, OutletId out, Window window) {
   constexpr int64_t kMostTaps = 128;
   Formula f(ctx);
@@ -111,8 +110,8 @@ Result<Value> max_pool(OnnxCtx& ctx) {
 }
 
 /// Read MaxUnpool: put each element where it was the largest of its window, and zeros elsewhere.
-/// Indices count in the extents from which the window makes those of X; a larger output ends with
-/// zeros.
+/// Indices refer to the input of the pool, whose extents follow from those of X and the window; a
+/// larger output ends with zeros.
 Result<Value> max_unpool(OnnxCtx& ctx) {
   Formula f(ctx);
   const OutletId x = f.arg("X");

@@ -1,5 +1,5 @@
 // A NaN reaches the outputs that depend on it, and no other, as in PyTorch: through every operator
-// that limits or takes an extreme, alone and fused, on every tier.
+// that clamps or computes an extreme, alone and fused, on every tier.
 
 #include <cmath>
 #include <functional>

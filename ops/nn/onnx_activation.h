@@ -4,7 +4,7 @@
 
 namespace rill::ops {
 
-/// Read a list of numbers that is an attribute; empty if it is not given.
+/// Read an attribute that is a list of numbers; empty if the node lacks it.
 Result<std::vector<float>> numbers_of(OnnxCtx& ctx, std::string_view name);
 
 /// Apply the activation of a fused operator, by its name and parameters, such as "Relu" or "Clip".

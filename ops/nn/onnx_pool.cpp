@@ -5,7 +5,7 @@
 namespace rill::ops {
 namespace {
 
-/// Sum or average windows. Elements that rounding up adds after the padding are never counted.
+/// Sum or average windows. `count_padding`: an average also counts the padding of the window.
 OutletId pooled(Formula& f, OutletId x, const Window& window, bool normalize, bool count_padding) {
   return f.call("box", {{"input", Value(x)},
                         {"size", onnx_list(window.kernel)},
@@ -16,7 +16,7 @@ OutletId pooled(Formula& f, OutletId x, const Window& window, bool normalize, bo
                         {"normalize", Value(normalize)}});
 }
 
-/// Pad the spatial axes with zeros that are counted like the input.
+/// Move the padding of the window into x, as zeros that count like elements of the input.
 OutletId padded(Formula& f, OutletId x, Window* window) {
   OnnxCtx::Argument arguments[] = {{"input", Value(x)}, {"padding", onnx_padding(*window)}};
   for (auto& [before, after] : window->padding) before = after = 0;

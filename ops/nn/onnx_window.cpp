@@ -21,8 +21,8 @@ Result<std::vector<int64_t>> list(OnnxCtx& ctx, std::string_view name, size_t ax
   return out;
 }
 
-/// Return the padding that keeps ceil(input / stride) frames, with the larger half before. Axes
-/// where it depends on a symbolic extent get none, and are listed.
+/// Set the padding that keeps ceil(input / stride) frames, with the larger half before. Return the
+/// axes whose padding depends on a symbolic extent; they get none.
 std::vector<int> pad_lower(const Fact& input, const SymbolScope& scope, Window* window) {
   std::vector<int> open;
   Pads padding;
@@ -62,8 +62,8 @@ Result<OutletId> surround_lower(OnnxCtx& ctx, OutletId x, int at, const Window& 
   return ctx.add1(make_op<Slice>(axis, Dim(0), last + Dim(kernel)), {x}, "windows");
 }
 
-/// Fail unless an axis of known extent fits one window. A symbolic extent that is too short gives
-/// no frames.
+/// Fail if an axis of known extent is too short for one window. A symbolic extent that is too short
+/// gives no frames.
 Status check_fits(const Window& window, const Fact& input) {
   for (int axis = 0; axis < window.axes(); ++axis) {
     const auto extent = input.dim(axis + 2).to_int();

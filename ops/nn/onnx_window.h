@@ -12,7 +12,7 @@ enum class WindowPads : uint8_t { kAutomatic, kAsWritten };
 
 /// Read the window of a convolution or pool: `strides`, `dilations` where declared, `pads` and,
 /// where declared, `auto_pad`, for input [N, C, spatial...].
-/// Errors: kShape for counts that do not fit; kUnsupported for SAME_LOWER whose padding depends on
+/// Errors: kShape for lists of a wrong length; kUnsupported for SAME_LOWER whose padding depends on
 /// an open extent; kArg for an unknown `auto_pad`.
 Result<Window> onnx_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact& input,
                            WindowPads pads = WindowPads::kAutomatic);
@@ -22,15 +22,15 @@ Result<Window> onnx_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Fact
 Result<Window> onnx_padded_window(OnnxCtx& ctx, std::vector<int64_t> kernel, const Tensor& border,
                                   OutletId* x);
 
-/// Assert that the second axis of an input has as many entries as `channels` if it is symbolic: the
-/// file states this number only for the filter. Errors: kShape.
+/// If the extent of an input's second axis is symbolic, assert that it equals `channels`: the file
+/// states this number only for the filter. Errors: kShape.
 Status take_channels(OnnxCtx& ctx, OutletId input, const Dim& channels);
 
 /// Pad the end so that the last window that begins in the input or its leading padding is whole.
 void onnx_round_up(const Fact& input, Window* window);
 
-/// Return a list per spatial axis, or the padding of a window, for NNEF's operators: with two
-/// neutral entries for batch and channels first.
+/// Return a list per spatial axis, or the padding of a window, as NNEF's operators take it: after
+/// two neutral entries for batch and channels.
 Value onnx_list(const std::vector<int64_t>& spatial);
 Value onnx_padding(const Window& window);
 

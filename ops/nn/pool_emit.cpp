@@ -20,7 +20,7 @@ std::string window_function(const PoolArgs& pool, StepWriter& to) {
       str_cat("      for (int o = 0; o < ", args.taps_outer, "; ++o) {\n      for (int k = 0; k < ",
               args.taps, "; ++k) {\n        const float v = x[t * ", args.x_frame_stride, " + o * ",
               args.x_tap_outer_stride, " + k * ", args.x_tap_stride, " + c];\n");
-  // If a window has a NaN, it replaces the extreme, as in the kernel.
+  // If a window has a NaN, the NaN replaces the maximum, as in the kernel.
   text += pool.largest ? str_cat("        acc = ", to.math("max_or_second"),
                                  "(v, acc);\n        missing = v == v ? missing : v;\n")
                        : std::string("        acc = acc + v;\n");

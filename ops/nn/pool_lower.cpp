@@ -16,7 +16,7 @@ using kernels::PoolF32Args;
 bool lower_pool_f32(Lowering& lowering, const Window& window, float border, float scale,
                     bool largest) {
   const int spatial = window.axes();
-  std::vector<int> reached;  // the axes that windows reach along
+  std::vector<int> reached;  // the axes along which windows have several taps
   for (int i = 0; i < spatial; ++i) {
     if (window.kernel[static_cast<size_t>(i)] != 1) reached.push_back(i);
   }

@@ -5,16 +5,17 @@
 
 namespace rill::ops {
 
-/// Lower an f32 pool of the largest values or of sums over up to three spatial axes; `border` is
-/// the value of the padding. False if windows reach along all three, or would read mostly padding.
+/// Lower an f32 max or sum pool over up to three spatial axes; `border` is the value of the
+/// padding. Return false if windows have several taps along all three axes, or would read mostly
+/// padding.
 bool lower_pool_f32(Lowering& lowering, const Window& window, float border, float scale,
                     bool largest);
 
-/// Return the lowest number of a type: the maximum of a window of padding alone.
+/// Return the lowest number of the type of x: the maximum of a window that holds only padding.
 Result<Tensor> lowest_of(const Fact& x);
 
 /// For every output element, call `begin()`, then `tap(at, flat)` for each tap that lies inside the
-/// input, where `at` is the offset in the input and `flat` the number of the element in its plane,
+/// input, where `at` is the offset in the input and `flat` the index of the element in its plane,
 /// then `end(out)` with the index of the output element.
 template <class Begin, class Tap, class End>
 void for_each_window(const Window& window, const View& x, const View& y, Begin&& begin, Tap&& tap,

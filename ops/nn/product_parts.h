@@ -34,8 +34,8 @@ inline ProductSlices slices_of(int64_t m, int64_t n, int nr, bool packs, int64_t
   return {m, 0, 0};
 }
 
-/// The multiply-adds that take as long as loading one value of B, packed or not: these loads bound
-/// matmuls of few rows.
+/// The number of multiply-adds that take as long as loading one value of B, packed or not: these
+/// loads bound matmuls of few rows.
 constexpr double kWorkPerWeight = 16;
 
 /// Return the slices of a whole matmul. `packs`: the step packs B.
@@ -53,7 +53,7 @@ inline ProductSlices slices_of(const kernels::MatmulF32Args& whole,
                    kernels::matmul_packed_bytes(kernel, k, kernel.nr));
 }
 
-/// Require that a matmul [m, n] with panels of `nr` columns can be cut like this.
+/// Require that a matmul [m, n] with panels of `nr` columns can be cut into these slices.
 inline void touch_slices(const ProductSlices& slices, int64_t m, int64_t n, int64_t nr,
                          int64_t panel_bytes, StepTouches& touches) {
   const bool rows = slices.columns == 0 && slices.count == m;
@@ -73,7 +73,7 @@ inline void touch_counts(const kernels::MatmulF32Args& args, StepTouches& touche
   touches.within(k, 0, kMostCounted);
 }
 
-/// Return the region of the rows of A, or of the rows of C, which are `row_stride` apart.
+/// Return the region of the rows of A; or that of the rows of C, which are `row_stride` apart.
 inline Region rows_of(const kernels::MatmulF32Args& args, const Ref& a) {
   return region<float>(a)
       .over(args.m, args.lda)
@@ -105,7 +105,7 @@ inline void touch_few_bits(const kernels::MatmulF32Args& args,
   touches.scratch(4 * kernels::matmul_packed_scratch_floats(few_bits, args));
 }
 
-/// Narrow a matmul to `count` of its slices, and those of its operands that are not null.
+/// Narrow a matmul, and its operands that are not null, to `count` slices from `first`.
 inline void narrow(const ProductSlices& slices, int64_t first, int64_t count,
                    kernels::MatmulF32Args* args) noexcept {
   if (slices.columns == 0) {

@@ -16,8 +16,8 @@ struct PackedColumns {
   int64_t count = 0;
 };
 
-/// Run some slices of one matmul. `args` has the addresses of its rows and results, `b` that of its
-/// columns.
+/// Run some slices of one matmul. `args` has the addresses of its rows and results; `b` is the
+/// address of its columns.
 void run_slices(const ProductArgs& product, const kernels::MatmulPacked* few_bits, int64_t first,
                 int64_t count, const float* b, float* scratch, PackedColumns* packed,
                 MatmulF32Args* args) noexcept {

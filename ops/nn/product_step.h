@@ -56,7 +56,7 @@ struct FewBitsProductArgs {
 
 RILL_STEP_FIELDS(FewBitsProductArgs, product, few_bits)
 
-/// Run the slices of a share; slices have numbers through all iterations of the loops.
+/// Run the slices of a share; slices are numbered across all iterations of the loops.
 /// Scratch: a packed B if the step packs columns, or the scratch of the quantized kernel.
 void run_product(const ProductArgs& product, const Frame& frame,
                  const Share& share) noexcept RILL_NONBLOCKING;

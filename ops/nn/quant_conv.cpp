@@ -71,7 +71,7 @@ void store(const View& y, int64_t at, int32_t sum, double scale, bool positive) 
   }
 }
 
-/// Return the sum of one window for output channel `o`; it wraps like the hardware's.
+/// Return the sum of one window for output channel out[1], modulo 2^32.
 int32_t sum_at(const QuantConv& op, const View& x, const View& w,
                const std::array<int64_t, kMaxRank>& out, int32_t start) {
   const int64_t o = out[1];
@@ -129,7 +129,7 @@ Operand windows_of(const Window& window, const Operand& x, const Operand& y) {
   return windows;
 }
 
-/// Return the filters as [groups][taps * channels][outputs of a group].
+/// Store the filters in `product` as [groups][taps * channels][outputs of a group].
 void take_filters(const Operand& w, int64_t groups, ByteProduct* product) {
   const bool is_unsigned = w.dtype == DType::kQU8;
   product->w_zero = w.q.zero_point - (is_unsigned ? 128 : 0);
@@ -149,8 +149,8 @@ void take_filters(const Operand& w, int64_t groups, ByteProduct* product) {
   }
 }
 
-/// Read the windows in place, as rows with one stride of segments with one stride; false if they do
-/// not have this form.
+/// Describe the windows in place, as rows with one stride, of segments with one stride. Return
+/// false if they do not have this form.
 bool take_windows(const Window& window, const Operand& x, const Operand& y, ByteProduct* product) {
   product->segments = product->run = 1;
   product->segment_len = x.extent(1) / product->groups;

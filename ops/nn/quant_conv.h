@@ -9,8 +9,8 @@
 
 namespace rill::ops {
 
-/// Add a quantised convolution while loading; its output has the type of graph.quant, or contains
-/// the sums.
+/// Add a quantised convolution while loading; its output has the type of graph.quant, or without
+/// one, contains the sums.
 Result<OutletId> load_quant_conv(LoadCtx& ctx, Window window, int64_t groups, OutletId x,
                                  OutletId w);
 
@@ -27,7 +27,7 @@ struct ByteConv {
 std::optional<int64_t> largest_start(const Wiring& wiring, OutletId bias);
 
 /// Add an int8 convolution with exact I32 sums. Nothing if filters, bias or zero points are not
-/// constant, if there is more than one zero point, or if a sum may need more than 32 bits.
+/// constant, if the zero points of a tensor differ, or if a sum may need more than 32 bits.
 Result<std::optional<OutletId>> add_byte_conv(Wiring& wiring, const ByteConv& conv);
 
 /// Add a convolution that a file writes in f64 by `add_byte_conv`, and return its sums in f64.
@@ -35,9 +35,9 @@ Result<std::optional<OutletId>> add_byte_conv(Wiring& wiring, const ByteConv& co
 Result<std::optional<OutletId>> load_byte_conv(LoadCtx& ctx, const Window& window, int64_t groups,
                                                OutletId x, OutletId w);
 
-/// Replace the current node, a cast to I32 or F32, and its f64 convolution by an int8 convolution.
-/// Convolve bytes minus a zero point, which may be computed, in integers. If the type is f32, mark
-/// a cast of sums that I32 represents.
+/// Replace the current node, a cast to I32 or F32, and the f64 convolution that it reads by an int8
+/// convolution, if this convolves bytes minus a zero point; the zero point may be computed. After
+/// an f32 convolution of such bytes, mark a cast to I32 as one of integers that f32 represents.
 Status take_as_bytes(const Conv& conv, const Node& producer, Rewrite& rewrite);
 
 }  // namespace rill::ops

@@ -20,9 +20,9 @@ struct QuantConv final : OpBase<QuantConv> {
   bool has_bias = false;
   DType to = DType::kI32;
   QParams q;
-  bool positive = false;  ///< clamps at the zero point from below; set by `fuse` only
-  /// The sums are integers. NNEF has no such convolution: files contain an f64 convolution of the
-  /// represented numbers instead, which is exact.
+  bool positive = false;  ///< results are at least the zero point; set by `fuse` only
+  /// The sums are integers. NNEF has no such convolution: files contain instead an f64 convolution
+  /// of the represented numbers, whose sums are exact.
   bool sums = false;
   /// The zero point of a signal of U8 or I8 is given by two more inputs of one number each, in the
   /// signal's type and in I32; made by `fuse` only.

@@ -13,8 +13,8 @@
 namespace rill::ops {
 namespace {
 
-/// Return the wire with its axes, named by `letters`, at their positions in `target`, with unit
-/// axes between.
+/// Return the wire with its axes, named by `letters`, at their positions in `target`; the other
+/// axes are unit axes.
 OutletId aligned(Wiring& w, OutletId wire, std::string_view letters, std::string_view target) {
   if (!w.ok()) return {};
   if (w.rank(wire) != static_cast<int>(letters.size())) {

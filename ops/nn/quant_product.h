@@ -15,8 +15,8 @@ struct QuantScales {
 /// Subtract a zero point from integers, in 32 bits.
 OutletId less_zero_point(Wiring& w, OutletId x, OutletId zero);
 
-/// Scale sums to the output in f64, which represents every i32 and every product with a scale. An
-/// 8-bit output is rounded in f32, since tract does not round f64.
+/// Scale sums to the output in f64, which represents every i32. An 8-bit output is rounded in f32,
+/// since tract does not round f64.
 OutletId rescaled_sums(Wiring& w, OutletId sums, const QuantScales& scales, DType type);
 
 /// Cast integers to the requested quantised type, whose parameters must be constants.

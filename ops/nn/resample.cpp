@@ -233,7 +233,7 @@ bool ResizeAxis::is_scaled(const Dim& from) const {
 
 namespace {
 
-/// Return the extents or scales of all axes; at most one differs from the input's.
+/// Return `of(i)` for every axis i, separated by commas.
 template <class Of>
 std::string for_each_axis(const Fact& in, const Of& of) {
   std::string out;
@@ -241,8 +241,8 @@ std::string for_each_axis(const Fact& in, const Of& of) {
   return out;
 }
 
-/// Return whether `tract_core_resize` expresses the operator; it ignores an axis that does not
-/// change.
+/// Return whether `tract_core_resize` can express the resampling. It ignores an axis whose extent
+/// does not change.
 bool has_core_form(const ResizeAxis& op, const Fact& in) {
   const Dim& from = in.dim(static_cast<int>(op.axis));
   const bool extent_follows = op.scale == 0.0F ? !(from == op.to) : op.is_scaled(from);

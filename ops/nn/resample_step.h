@@ -9,7 +9,7 @@ struct ResampleArgs {
   Ref y;
   Ref indices;
   Ref weights;
-  Ref counts;  ///< taps per output; -1 where it lies outside
+  Ref counts;  ///< taps per output; -1 for an output outside of the input
   int64_t outer = 1;
   int64_t from = 0;
   int64_t to = 0;

@@ -82,7 +82,7 @@ int64_t least_delay(const Places& places, int64_t delay, int64_t pulse, int64_t 
   return out_delay;
 }
 
-/// Return the scale by the extents if it is the same for all symbols; else 0.
+/// Return the ratio of the extents if it is the same for all values of the symbols; else 0.
 float scale_of_extents(const SymbolScope& scope, const Dim& from, const Dim& to) {
   constexpr int64_t kMostUp = 64;
   constexpr int64_t kMostDown = 16;
@@ -129,7 +129,7 @@ Status resample_stream(const ResizeAxis& resize, PulseBuilder& b) {
   op->delay = stream.delay;
   op->out_delay = least_delay(places, stream.delay, pulse, up, down);
   op->length = stream.dim;
-  // Frames of a known prefix precede the first pulse.
+  // The outputs of a pulse read at most this number of frames before the pulse.
   for (int64_t at = 0; at < up; ++at) {
     op->overlap = std::max(op->overlap, -(places.first(at - op->out_delay) + stream.delay));
   }

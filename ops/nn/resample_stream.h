@@ -9,14 +9,14 @@ namespace rill::ops {
 /// Errors: kPulse if coordinates depend on the length of the stream.
 Status resample_stream(const ResizeAxis& resize, PulseBuilder& b);
 
-/// Resample the frames of a stream: `up` of them for `down`.
-/// Shapes: [.., overlap + p, ..] -> [.., p * up / down, ..] on the axis of `how`; the earlier
-/// frames come first.
+/// Resample the frames of a stream: every `down` frames give `up` frames.
+/// Shapes: [.., overlap + p, ..] -> [.., p * up / down, ..] on the axis of `how`; the `overlap`
+/// frames are those before the pulse.
 /// Types: f32; nearest: all plain ones.
 /// Errors: kShape if there is no such axis, a pulse does not divide by `down`, or counts are out of
 /// range; kDType.
-/// Stream: frame n of `length` lies at position n + delay, those of the output at n + out_delay;
-/// beyond the edges, the edge frame is repeated.
+/// Stream: frame n of the input, which has `length` frames, is at position n + delay; frame n of
+/// the output is at n + out_delay. Beyond the edges, the edge frame is repeated.
 /// Accuracy: the bits of the whole resampling.
 /// Source: ONNX, `Resize`, along a stream.
 struct PulseResize final : OpBase<PulseResize> {

@@ -20,9 +20,9 @@ inline float cubic(float distance, float a) {
 
 /// The taps of one output element: inputs `first + k`, for k < count, with their weights.
 ///
-/// A coordinate is an exact fraction if the scale is one, either given or as a ratio of extents:
-/// then 13/2 is a tie, which a float quotient may miss. It is a float if a file gives another
-/// scale.
+/// A coordinate is an exact fraction if the scale is a fraction, either given or as a ratio of
+/// extents: 13/2 is then a tie, which a float quotient may miss. With other scales, a coordinate is
+/// a float.
 class Taps {
  public:
   Taps(const ResizeAxis& op, int64_t from, int64_t to)
@@ -34,7 +34,7 @@ class Taps {
         from_(from),
         to_(to) {
     scale_ = op.scale != 0.0F ? op.scale : static_cast<float>(to) / static_cast<float>(from);
-    // The only output of several inputs is the first one; a single input is copied to all outputs.
+    // A single output of several inputs is at input 0; a single input is copied to all outputs.
     one_sample_ = coord_ == Coord::kPytorch && to <= 1 && from > 1;
     if (op.is_centered()) coord_ = Coord::kHalfPixel;
     const bool has_ratio = op.scale == 0.0F || op.is_local() || coord_ == Coord::kSymmetric;
@@ -223,7 +223,7 @@ class Taps {
     return std::clamp(1.0F - std::abs(distance), 0.0F, 1.0F);
   }
 
-  /// Return whether the right neighbour is the nearest; a fraction of 1 is that neighbour.
+  /// Return whether the right neighbour is the nearest.
   bool right() const {
     if (is_next_ || nearest_ == Nearest::kCeil) return true;
     if (nearest_ == Nearest::kPreferFloor) return side_ > 0;
@@ -239,12 +239,12 @@ class Taps {
   int64_t to_;
   int64_t count_ = 2;
   int64_t first_ = 0;
-  Ratio ratio_of_scale_;  ///< if places count from the beginning
+  Ratio ratio_of_scale_;  ///< the period of the weights; zeros if they do not repeat
   float scale_ = 1.0F;
   float stretch_ = 1.0F;
   Ratio exact_;         ///< the scale, if coordinates are computed as fractions
   float ratio_ = 0.0F;  ///< from the neighbour on the left to the coordinate
-  int64_t side_ = 0;    ///< below 0 where that is less than a half, above 0 where it is more
+  int64_t side_ = 0;    ///< the sign of `ratio_` - 1/2
   bool one_sample_ = false;
   bool is_next_ = false;  ///< the coordinate is the neighbour on the right
   float sum_ = 1.0F;

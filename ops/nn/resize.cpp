@@ -83,8 +83,8 @@ Result<Value> load_core(LoadCtx& ctx) {
   RILL_ASSIGN(const OutletId x, plain_wire(ctx, "input"));
   ResizeAxis op;
   RILL_TRY(read_modes(ctx, &op));
-  // In files from PyTorch, the only frame of an output has the position of the first frame of
-  // several. ONNX's mode of this name puts the only frame at the first frame of the input.
+  // In files from PyTorch, the single frame of an output has the coordinate that the first of
+  // several would have. ONNX's mode of this name puts it at the first frame of the input.
   if (means_pytorch(ctx.graph()) && op.coord == "pytorch_half_pixel") op.coord = "half_pixel";
   RILL_ASSIGN(const bool by_scale, is_given(ctx, "scales"));
   RILL_ASSIGN(const bool by_size, is_given(ctx, "sizes"));

@@ -72,7 +72,8 @@ Result<ResizeAxis> modes_of(OnnxCtx& ctx) {
 }
 
 /// Return whether no extent changes: onnxruntime then copies the input, whatever the scales are. A
-/// scale in (1, 1.5) keeps short open extents; assert that the extent is long enough to grow.
+/// scale in (1, 1.5) does not change small symbolic extents; assert that the extent is large enough
+/// to grow.
 bool stays(OnnxCtx& ctx, const Fact& in, const std::vector<ResizeAxis>& steps) {
   SymbolScope& scope = ctx.graph().scope;
   std::string longer;
@@ -112,8 +113,8 @@ Result<std::vector<ResizeAxis>> steps_of(OnnxCtx& ctx, const Fact& in) {
     if (scales.empty()) {
       op.to = sizes[i];
     } else {
-      // If ends are aligned, onnxruntime and PyTorch count the whole frames of both sides; the
-      // standard's reference also counts the fraction of a frame after the last one.
+      // If ends are aligned, onnxruntime and PyTorch scale by the ratio of the integer extents; the
+      // standard's reference keeps the fraction of the product of extent and scale.
       const bool ends_meet = like.coord == "align_corners" || like.is_crop();
       op.scale = ends_meet ? 0.0F : scales[i];
       RILL_ASSIGN(op.to, scaled_extent(from, scales[i]));
@@ -202,7 +203,7 @@ Result<Value> space_to_depth(OnnxCtx& ctx) {
     const Dim count = floor_div(extent, block);
     if (ctx.graph().scope.simplify(count * Dim(block) - extent) == Dim(0)) return count;
     const std::string whole = str_cat(extent, " == ", count * Dim(block));
-    // Other extents have no result.
+    // ONNX defines no result for other extents.
     if (extent.is_const() || !ctx.graph().scope.assert_text(whole).ok()) return std::nullopt;
     return count;
   };

@@ -1,5 +1,5 @@
-// Norms by the root of the mean of squares. The reader makes a chain of the squares, the mean, the
-// root and the multiplication; see `Precision`.
+// RMS norms. The reader makes a chain of the squares, the mean, the root and the multiplication;
+// see `Precision`.
 // Source: tract, `tract_core_rms_norm`, `tract_core_scaled_rms_norm`; B. Zhang and R. Sennrich,
 // Root Mean Square Layer Normalization, 2019, equation 4.
 
@@ -16,7 +16,7 @@ OutletId normalised(Wiring& w, OutletId x, int64_t axis, float eps) {
   return w.times(x, w.unary(UnaryKind::kRsqrt, w.plus(mean, w.number(eps))));
 }
 
-/// A float type named by an argument; `otherwise` if it is empty.
+/// Return the float type that an argument names; `otherwise` if it is empty.
 Result<DType> float_type(LoadCtx& ctx, std::string_view argument, DType otherwise) {
   RILL_ASSIGN(const std::string name, ctx.text(argument));
   if (name.empty()) return otherwise;

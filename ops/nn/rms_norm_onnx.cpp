@@ -38,13 +38,13 @@ Normalized normalized(Formula& f, OutletId x, const std::vector<int64_t>& axes, 
   return parts;
 }
 
-/// Return a factor or summand of the extents of x, or 1, along its last axes.
+/// Require that a factor or summand broadcasts to x, aligned at the last axis, and return it.
 OutletId within(Formula& f, OutletId wire, OutletId x) {
   f.expect_within(wire, x);
   return wire;
 }
 
-/// Return a factor or summand per channel, along axis 1 of an input of that rank.
+/// Add unit axes to a list per channel, so that it broadcasts along axis 1 of that rank.
 OutletId per_channel(Formula& f, OutletId wire, int rank) {
   for (int axis = 2; axis < rank && f.ok(); ++axis) wire = f.with_axis(wire, 1);
   return wire;
@@ -278,7 +278,7 @@ Result<Value> lp_norm(OnnxCtx& ctx) {
   const UnaryKind kind = p == 1 ? UnaryKind::kAbs : UnaryKind::kSquare;
   OutletId norm = f.reduce(ReduceKind::kSum, f.unary(kind, x), {axis});
   if (p == 2) norm = f.unary(UnaryKind::kSqrt, norm);
-  // A norm of 0 divides nothing: zeros stay.
+  // Replace a norm of 0 by 1, so that zeros stay zeros.
   const OutletId zero = f.number(0.0, norm);
   const OutletId empty = f.binary(BinaryKind::kEq, norm, zero);
   return f.value(f.over(x, f.select(empty, f.number(1.0, norm), norm)));

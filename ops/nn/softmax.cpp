@@ -27,7 +27,8 @@ namespace {
 
 bool is_over(const Softmax& op, int axis) { return contains(op.over, axis); }
 
-/// Normalise the row that starts at these elements; a NaN, or nothing but -infinity, gives NaNs.
+/// Normalise the row that starts at these elements; a row with a NaN, or of -infinity only, becomes
+/// NaNs.
 template <class T>
 void normalise(const T* x, T* y, const View& from, const View& to, bool log) {
   using W = Wide<T>;
@@ -47,7 +48,7 @@ void normalise(const T* x, T* y, const View& from, const View& to, bool log) {
   });
 }
 
-/// As above, of quantised numbers; `x_at`, `y_at`: where the row starts.
+/// As above, of quantised numbers; `row`: the offsets of the row in x and in y.
 void normalise_real(const View& x, const View& y, const View& from, const View& to, bool log,
                     const std::array<int64_t, 2>& row) {
   double max = -std::numeric_limits<double>::infinity();
@@ -127,7 +128,7 @@ Status Softmax::eval(EvalCtx& ctx) const {
 
 namespace {
 
-/// Multiply-adds that take as long as one element.
+/// The number of multiply-adds that take as long as one element of a row.
 constexpr double kWorkPerElement = 64;
 
 }  // namespace
@@ -200,7 +201,7 @@ std::vector<AxisTrack> Softmax::axes(FactSpan in, FactSpan) const {
 
 namespace {
 
-/// Keys outside the stream have no part in the sum.
+/// Pulse a softmax of attention scores: its sum excludes keys outside the stream.
 Status pulsify_scores(PulseBuilder& b, ScoresBuilder& scores, const Softmax& op) {
   const Square at = scores.square();
   if (is_over(op, at.row)) {
@@ -230,7 +231,7 @@ Status Softmax::pulsify(PulseBuilder& b) const {
 
 namespace {
 
-/// The only node that reads output 0 of the node under rewriting; null if there is none.
+/// Return the only node that reads output 0 of the current node; null if there is not exactly one.
 const Node* only_reader(const Rewrite& rewrite) {
   const Graph& graph = rewrite.old_graph();
   const OutletId own{rewrite.node_id(), 0};

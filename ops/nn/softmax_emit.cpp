@@ -9,7 +9,7 @@ using emit_c::times;
 
 namespace {
 
-/// Write a function of one row, whose sums are added by lanes as kernels/softmax does.
+/// Write a function of one row. It sums in lanes, in the same order as kernels/softmax.
 std::string row_function(const kernels::SoftmaxF32Args& args, StepWriter& to) {
   const int64_t lanes = to.arithmetic().lanes;
   to.math("max_or_second");

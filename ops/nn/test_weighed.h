@@ -11,7 +11,7 @@
 
 namespace rill::ops::test {
 
-/// Add `op` on a source `x` and these weights; gives its output.
+/// Add `op` on a source `x` and these weights; return its output.
 inline OutletId add_weighed(Graph* graph, const OpPtr& op, const std::vector<int64_t>& x_shape,
                             const Tensor& weights) {
   const std::vector<Dim> shape(x_shape.begin(), x_shape.end());
@@ -22,7 +22,7 @@ inline OutletId add_weighed(Graph* graph, const OpPtr& op, const std::vector<int
   return y->front();
 }
 
-/// A convolution without bias, padded by one frame at the start of each axis.
+/// Return a convolution without bias, padded by one frame at the start of each axis.
 inline std::shared_ptr<Conv> padded_conv(std::vector<int64_t> kernel, std::vector<int64_t> dilation,
                                          int64_t groups) {
   auto op = draft_op<Conv>();

@@ -127,7 +127,7 @@ Result<Window> load_window(LoadCtx& ctx, std::vector<int64_t> kernel, int skip) 
   RILL_ASSIGN(window.dilation, spatial(std::move(dilations), skip, axes, "dilation"));
   RILL_ASSIGN(window.padding, ctx.pads("padding"));
   window.same = window.padding.empty();
-  // The exporter spells no padding with an entry for batch and channel too.
+  // If there is no padding, the exporter writes entries for batch and channel, too.
   if (window.padding.size() > axes + static_cast<size_t>(skip) && !window.padded()) {
     window.padding.resize(axes + static_cast<size_t>(skip));
   }
@@ -179,7 +179,8 @@ std::string window_text(const Window& window, int skip, std::string_view before_
 
 namespace {
 
-/// Return the number that an expression is known to equal; one below `limit` if it is symbolic.
+/// Return the number that an expression is known to equal. For a symbolic one, only numbers below
+/// `limit`, and below 64, are found.
 std::optional<int64_t> number_of(const SymbolScope& scope, const Dim& dim, int64_t limit) {
   if (const auto number = scope.simplify(dim).to_int()) return number;
   for (int64_t i = 0; i < std::min<int64_t>(limit, 64); ++i) {

@@ -28,7 +28,7 @@ struct Window {
   bool same = false;  ///< pad so that the output has ceil(input / stride) frames
 
   int axes() const { return static_cast<int>(kernel.size()); }
-  /// Return the distance from the first tap to after the last one.
+  /// Return the frames that a window spans, from its first tap to its last one inclusive.
   int64_t extent(int axis) const RILL_NONBLOCKING;
   /// Errors: kShape if counts differ, an entry is not below 2^31, or the taps of all axes are more
   /// than 2^40. No sum or product of entries overflows then.

@@ -347,7 +347,7 @@ class WindowLowering {
   Operand x_;
   Operand y_;
   std::vector<int> axes_;  ///< of the window, outermost first
-  int spatial_ = 0;        ///< how many these are
+  int spatial_ = 0;        ///< the number of `axes_`
   int64_t outputs_ = 0;
   int64_t channels_ = 0;
   const kernels::MatmulPacked* few_bits_ = nullptr;  ///< reads the filters; null: they are f32

@@ -11,12 +11,12 @@ namespace rill::ops {
 struct WindowProduct {
   /// The layout of windows along a spatial axis; in floats.
   struct Axis {
-    int64_t taps = 1;  ///< none: the result is the bias
+    int64_t taps = 1;  ///< 0: the result is the bias
     int64_t tap_stride = 0;
     int64_t frame_stride = 0;  ///< between the windows of two results
   };
-  Operand x;  ///< [N, C, D...], channels side by side; begins at the first tap of the first window
-  Operand y;  ///< [N, O, D'...], channels side by side
+  Operand x;  ///< [N, C, D...], channels contiguous; begins at the first tap of the first window
+  Operand y;  ///< [N, O, D'...], channels contiguous
   std::vector<Axis> axes;  ///< per spatial axis, outermost first
   TensorPtr filter;        ///< [O, C / groups, taps...], taps in the order of the input
 };
@@ -27,7 +27,7 @@ struct WindowProducts {
   const Operand* bias = nullptr;
   const Operand* residual = nullptr;  ///< in the layout of y
   Clip clip;
-  float slope = 1;  ///< of values below 0, before the limits; of no depthwise one
+  float slope = 1;  ///< of values below 0, before the limits; 1 if depthwise
 };
 
 /// Return whether each channel has a separate filter, given the extents of the filters.

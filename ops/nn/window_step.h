@@ -57,7 +57,7 @@ template <class Args>
 RILL_STEP_FIELDS(ConvArgs<Args>, how, kernel, loops, loop_count, slices, x, weights, bias, residual,
                  y, has_bias, has_residual, units)
 
-/// The calls of one step, whose units of work follow one another.
+/// The calls of one step; their units of work are numbered consecutively.
 template <class Args>
 struct ConvCalls {
   List<ConvArgs<Args>> calls;

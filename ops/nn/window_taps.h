@@ -23,7 +23,7 @@ inline TapRange taps_inside(int64_t first, int64_t dilation, int64_t kernel, int
 
 /// Call `visit(tap, at, flat)` for the taps of the output element `out` that lie inside x, in
 /// ascending order with the last axis fastest. `tap` has an index per spatial axis, `at` is the
-/// offset from `base` in x, and `flat` the number of the element in its plane.
+/// offset from `base` in x, and `flat` the index of the element in its plane.
 template <class Visit>
 void for_each_tap(const Window& window, const View& x, const std::array<int64_t, kMaxRank>& out,
                   int64_t base, Visit&& visit) {

@@ -8,7 +8,7 @@
 namespace rill::ops {
 namespace {
 
-/// Read QGemm: alpha * (A B + C), in units of both scales; a float output if the node has no scale.
+/// Read QGemm: alpha * (A B + C), times both scales; without `y_scale`, the output is a float.
 Result<Value> qgemm(OnnxCtx& ctx) {
   Formula f(ctx);
   RILL_ASSIGN(const bool transposes_a, ctx.boolean("transA"));
@@ -29,7 +29,7 @@ Result<Value> qgemm(OnnxCtx& ctx) {
   return f.value(f.times(f.cast(sums, DType::kF32), scale));
 }
 
-/// Queries, keys and values are one integer matmul; the rest runs in floats.
+/// Read QAttention: queries, keys and values come from one integer matmul; the rest is in floats.
 Result<Value> qattention(OnnxCtx& ctx) {
   Formula f(ctx);
   RILL_ASSIGN(const OutletId x, centered(ctx, f, "input", "input_zero_point", 0, DType::kI32));

@@ -60,13 +60,13 @@ struct Found {
   ByteSums op;
   OutletId x;
   OutletId zero;  ///< the zero point of x, unless it is constant
-  Tensor weights;  ///< I8 [columns, k]
+  Tensor weights;  ///< I8 [columns, parts * k]
   int column_axis = 0;
-  int64_t largest = 0;  ///< the largest size of a sum
+  int64_t largest = 0;  ///< an upper bound of the magnitudes of sums
 };
 
 /// Return weights in 8 bits, minus a zero point if they do not fit otherwise. Weights of 9 bits, as
-/// with separate zero points per column, become sums of two halves, [columns, 2 * k].
+/// with separate zero points per column, are split into two summands: [columns, 2 * k].
 std::optional<Tensor> as_bytes(const Tensor& matrix, int64_t columns, int64_t k, bool transposed,
                                int64_t* zero) {
   const auto values = matrix.values<int32_t>();
@@ -206,7 +206,7 @@ bool held_in_f32(const Found& found) {
   return true;
 }
 
-/// Find an f32 matmul of bytes minus one zero point, all of them computed as floats.
+/// Find an f32 matmul of integers in the range of bytes, minus one zero point.
 std::optional<Found> find_whole_sums(const Rewrite& rewrite, const Node& node) {
   const Graph& old = rewrite.old_graph();
   const auto operands = operands_of(old, node, DType::kF32);
@@ -319,7 +319,7 @@ std::optional<Rounded> scaled_sums(const Rewrite& rewrite, Chain chain) {
   return out;
 }
 
-/// Add the int8 GEMM, which replaces the node under rewriting.
+/// Add the int8 GEMM that replaces the current node.
 Result<OutletId> wire_sums(Rewrite& rewrite, Rounded rounded, OutletId x, OutletId zero) {
   const std::string& name = rewrite.node().name;
   ByteSums& op = rounded.found.op;

@@ -4,8 +4,8 @@
 
 namespace rill::ops {
 
-/// Compute a matmul of bytes minus their zero points by constants that also fit bytes, both as
-/// integers, as an int8 matmul.
+/// Replace an integer matmul by an int8 matmul if it multiplies bytes minus their zero points by
+/// constants that also fit in bytes.
 Status fuse_byte_sums(Rewrite& rewrite);
 
 /// As above, for an f32 matmul of numbers that were rounded to bytes as floats.

@@ -88,7 +88,7 @@ TEST(ByteProduct, OfSumsLessAComputedZeroPointIsOneNode) {
   }
 }
 
-/// Filters of the range of a byte in f64; windows overlap, leave gaps, and reach past the border.
+/// f64 filters with values of bytes; windows overlap, leave gaps, and reach past the border.
 TEST(ByteProduct, OfConvolutionsLessAComputedZeroPointIsOneNode) {
   const char* windows[] = {
       "padding = [(0, 0)]", "padding = [(2, 1)]", "padding = [(1, 2)], stride = [2]",

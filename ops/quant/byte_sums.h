@@ -12,8 +12,9 @@ namespace rill::ops {
 
 /// Multiply a tensor of bytes by a constant matrix along one axis, both minus their zero points,
 /// and convert the sums to an integer type. Made by `fuse` only.
-/// Shapes: x, weights [columns, parts * k], bias [columns] of I32, one number of I32 that is the
-/// zero point of x -> axis i of the output is axis from[i] of x, or the columns where that is -1.
+/// Inputs: x; weights [columns, parts * k]; with `has_bias`, a bias [columns] of I32; with
+/// `has_zero`, the zero point of x, an I32.
+/// Output: axis i is axis from[i] of x, or the columns if from[i] is -1.
 /// Types: U8, I8, QU8, QI8; weights I8.
 /// Accuracy: exact sums modulo 2^32, and the operations of `Rounding`.
 /// Errors: kUnsupported outside of a plan. Stream: `fuse` runs after pulsing, so no streaming rule
@@ -24,9 +25,9 @@ struct ByteSums final : OpBase<ByteSums> {
   std::vector<int64_t> from;
   int64_t x_zero = 0;
   int64_t w_zero = 0;
-  int64_t parts = 1;  ///< matrices that multiply x, consecutive in the weights
+  int64_t parts = 1;  ///< matrices that each multiply x, adjacent along k; their products are added
   bool has_bias = false;
-  bool has_zero = false;  ///< an input; `x_zero` is 0 then
+  bool has_zero = false;  ///< whether the zero point of x is an input; then `x_zero` is 0
   bool rounds = false;
   kernels::Rounding rounding;
   DType to = DType::kI32;

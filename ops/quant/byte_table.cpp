@@ -20,9 +20,9 @@ bool is_entry(DType type) { return is_byte(type) || type == DType::kF32; }
 constexpr int64_t kBytes = 256;
 
 /// Look every element up in a table of 256 entries. Made by `fuse` only.
-/// Shapes: x, table [256], indexed by the byte as an unsigned number -> that of x.
+/// Shapes: x, table [256] -> the shape of x. The index is the byte as an unsigned number.
 /// Types: U8, I8, QU8, QI8 -> the type of the table, which is one of these, or F32.
-/// Errors: kDType. Stream: pointwise. Accuracy: that of the replaced operations, exactly.
+/// Errors: kDType. Stream: pointwise. Accuracy: the same bits as the replaced operations.
 /// Source: NNEF 1.0, elementwise operations between `linear_quantize`d tensors.
 struct ByteTable final : OpBase<ByteTable> {
   std::string_view name() const override { return "LookupTable"; }
@@ -91,7 +91,8 @@ Status ByteTable::lower(Lowering& lowering) const {
   return {};
 }
 
-/// Return the only input of an elementwise node that varies; nothing if there are several.
+/// Return the index of the only input of an elementwise node that is not constant; nothing if there
+/// are several.
 std::optional<size_t> wire_of(const Graph& graph, const Node& node) {
   if (node.op->as<ByteTable>()) return 0;
   if (!node.op->traits().per_element) return std::nullopt;
@@ -111,7 +112,7 @@ struct Hop {
   size_t wire;
 };
 
-/// Return the result of each byte along the path, the last hop first.
+/// Return the result of the path for each byte. `hops` begins with the last node of the path.
 Result<Tensor> table_of(const Graph& graph, const std::vector<Hop>& hops, const Fact& from) {
   const auto rank = static_cast<size_t>(std::max(from.rank(), 1));
   std::vector<int64_t> one(rank, 1);

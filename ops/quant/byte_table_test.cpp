@@ -1,4 +1,4 @@
-// Elementwise operations between bytes become a table, with the results of the single operations.
+// Elementwise operations between bytes become a table with the same results.
 
 #include <limits>
 

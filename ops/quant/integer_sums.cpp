@@ -145,7 +145,7 @@ Result<Value> load_qconv(LoadCtx& ctx) {
   RILL_ASSIGN(conv.window, load_window(ctx, {shape.begin() + 2, shape.end()}, 0));
   RILL_ASSIGN(conv.groups, groups_of(ctx, in));
   // Padding represents 0, as it does after subtracting the zero point. Sums in f64 are exact, and
-  // tract reads them.
+  // tract can load such a convolution.
   const auto real = [&](OutletId wire, OutletId zero) {
     return w.cast(less_zero_point(w, wire, zero), DType::kF64);
   };

@@ -12,7 +12,7 @@
 namespace rill::ops {
 namespace {
 
-/// Broadcast a list along an axis; with a block size, each number counts for a block of entries.
+/// Broadcast a list along an axis; with a block size, each number applies to a block of entries.
 Result<OutletId> spread(OnnxCtx& ctx, Formula& f, OutletId list, OutletId x, int64_t written_axis) {
   int64_t block = 0;
   if (ctx.has("block_size")) {
@@ -131,7 +131,7 @@ Result<Value> qlinear_matmul(OnnxCtx& ctx) {
   return requantized(f, f.matmul(a, b), scale);
 }
 
-/// Return the matmul of integers in units of both scales, plus a bias.
+/// Return the matmul of integers times both scales, plus a bias.
 Result<Value> scaled_product(OnnxCtx& ctx, Formula& f, OutletId a, OutletId a_scale) {
   RILL_ASSIGN(const OutletId b, centered(ctx, f, "B", "b_zero_point", -1, DType::kI32));
   const OutletId sums = f.cast(f.matmul(a, b), DType::kF32);

@@ -18,8 +18,8 @@ OutletId over_blocks(Formula& f, OutletId numbers, int axis, int64_t block, cons
 /// kUnsupported for types other than integers of 8 and 16 bits.
 Result<OutletId> rounded(Formula& f, OutletId x, OutletId zero, DType type);
 
-/// Read integers minus their zero point, one number or a list along an axis, in the type `wide`,
-/// which sums them exactly.
+/// Read integers minus their zero point, which is one number or a list along an axis. `wide`: the
+/// type of the result, in which later sums are exact.
 Result<OutletId> centered(OnnxCtx& ctx, Formula& f, const char* x, const char* zero,
                           int64_t axis, DType wide);
 

@@ -13,16 +13,16 @@ namespace rill::ops {
 /// All are floats.
 struct OwnRange {
   OutletId values;  ///< 0 to 255
-  OutletId scale;   ///< rank of the input, axes of extent 1
+  OutletId scale;   ///< of the input's rank, with extents of 1
   OutletId point;   ///< as `scale`
 };
 
-/// Quantise numbers to their range over all axes, which `axes` lists. `Wires` adds nodes:
-/// `Formula`, or the writer of a body.
+/// Quantise numbers to their joint range. `axes`: all axes of x. `Wires` adds nodes: `Formula`, or
+/// the writer of a body.
 /// Source: ONNX, `DynamicQuantizeLinear`.
 template <class Wires>
 OwnRange in_own_range(Wires& w, OutletId x, const std::vector<int64_t>& axes) {
-  // Bytes have no NaN: it becomes 0 here, and the scale becomes NaN.
+  // Bytes have no NaN: a NaN becomes 0 here, and makes the scale NaN.
   const auto limited = [&](OutletId value) {
     value = w.binary(BinaryKind::kMaxNumber, value, w.number(0.0, x));
     return w.binary(BinaryKind::kMinNumber, value, w.number(255.0, x));

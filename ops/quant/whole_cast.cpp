@@ -15,8 +15,8 @@ const Binary* binary_of(const Graph& graph, OutletId wire) {
   return graph.node(wire.node).op->as<Binary>();
 }
 
-/// Return whether all elements of a wire are whole numbers, infinite or NaN: roundings, their
-/// limits, and their sums.
+/// Return whether all elements of a wire are integers, infinite or NaN: results of rounding, of
+/// clamping such results, and of adding them.
 bool is_whole(const Graph& graph, OutletId wire, int depth) {
   if (const TensorPtr konst = graph.fact(wire).konst) {
     const auto number = uniform_number(konst);

@@ -8,8 +8,8 @@ namespace rill::ops {
 /// g = sigmoid(x_r + r_r), n = tanh(x_n + g * r_n), h' = n + z * (h - n).
 /// Shapes: x, r [.., 3H] with gates z, r, n side by side, h [.., H] -> [.., H].
 /// Types: f16, f32.
-/// Errors: kShape, kDType.
-/// Stream: pointwise but on the last axis.
+/// Errors: kShape, also for other types.
+/// Stream: pointwise on all axes but the last.
 /// Accuracy: kernels/math/functions.h for f32.
 /// Source: tract, `tract_core_gru_epilogue`; ONNX, `GRU` with linear_before_reset.
 class GruEpilogue final : public OpBase<GruEpilogue> {

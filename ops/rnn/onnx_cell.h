@@ -27,13 +27,12 @@ struct Activation {
 struct CellForm {
   std::vector<Activation> activations;  ///< those of the gates, direction by direction
   float clip = 0.0F;                    ///< limit of the activations' inputs, if above 0
-  bool input_forget = false;            ///< LSTM: the gate of the input is 1 - that of the past
-  bool linear_before_reset = false;     ///< GRU: the gate of the past multiplies its products
-  bool quantised = false;  ///< LSTM: h is rounded to 8 bits over the range of h, filters are steps
+  bool input_forget = false;            ///< LSTM: the forget gate is 1 minus the input gate
+  bool linear_before_reset = false;     ///< GRU: the reset gate multiplies h W, not h
+  bool quantised = false;  ///< LSTM: h is quantised to 8 bits over its range, filters are integers
 };
 
-/// Read the attributes. Errors: kArg for unknown functions, or a number of functions that does not
-/// fit.
+/// Read the attributes. Errors: kUnsupported for unknown functions, kArg for too few or too many.
 Result<CellForm> cell_form(OnnxCtx& ctx, CellKind kind, int64_t directions);
 
 /// Make the body of the loop: one step of one direction.

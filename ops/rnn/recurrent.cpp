@@ -81,8 +81,8 @@ Cost Recurrent::cost(FactSpan in, FactSpan) const {
 
 namespace {
 
-/// The fewest filters of a layer for which one lane reads f16 faster than f32: in f32, this many
-/// fill a second-level cache of 1 MiB.
+/// The minimum number of recurrent weights for which one lane reads f16 faster than f32: in f32,
+/// they fill a second-level cache of 1 MiB.
 constexpr int64_t kManyFilters = 256 * 1024;
 
 /// Return whether one lane reads these filters as f16, without loss and faster.
@@ -146,8 +146,8 @@ struct LayerTouches {
   std::vector<Touched> writes;
 };
 
-/// Set the size of the layer, and locate the projections of its gates, the first of which is `x0`;
-/// a small layer has its input instead.
+/// Set the size of the layer, and locate the projections of its gates, from the first one, `x0`.
+/// For a small layer, `x0` is its input.
 Status place_projections(Lowering& lowering, const Recurrent& op, const Operand& x0,
                          RecurrentLayer* layer, LayerTouches* touches) {
   const int feature = x0.rank - 1;

@@ -10,9 +10,9 @@ namespace rill::ops {
 /// h = (1 - z) * n + z * h. LSTM: i, f, o = sigmoid(x + h W), g = tanh(x_g + h W_g),
 /// c = f * c + i * g, h = o * tanh(c). Plain: h = tanh(x + h W), or relu.
 /// Inputs: one projection per gate (r z n; i f g o), one recurrent filter [.., H, H] per gate with
-/// outputs in rows, the bias of n if there is one, and the first h, and c. A small layer projects
-/// its input itself: in place of the projections it has x [T, B, I], filters [I, gates, H]
-/// and their biases [gates, H].
+/// one row per output, the bias of n if there is one, the initial h, and the initial c of an LSTM.
+/// A small layer projects its input itself: in place of the projections it has x [T, B, I], filters
+/// [I, gates, H] and their biases [gates, H].
 /// Shapes: projections [T, B, H] with T on `axis` -> per output [T, B, H] or [1, B, H].
 /// Types: f32. Stream: made after pulsing only; states are kept from pulse to pulse.
 /// Accuracy: the bits of the loop that it replaces.

@@ -47,7 +47,7 @@ struct Weights {
   const RecurrentLayer& layer;
   const Cell& cell;
   const float* packed;
-  int64_t units;  ///< in a packed block
+  int64_t units;  ///< of a packed block
 
   /// Return a weight by its row in [b_hn, bias, input, state] of a small layer.
   float small(int64_t row, int64_t unit) const {
@@ -75,7 +75,7 @@ struct Block {
 std::vector<Block> blocks_of(const RecurrentLayer& layer, const Cell& cell) {
   std::vector<Block> out;
   const int64_t fit = std::max<int64_t>(8, kBlockFloats / cell.gates / 8 * 8);
-  // Blocks have nearly equal sizes: in a small last one, each sum would wait for the previous one.
+  // Blocks have nearly equal sizes: a small last one would have too few sums to hide their latency.
   const int64_t count = (layer.hidden + fit - 1) / fit;
   const int64_t most = (layer.hidden + 8 * count - 1) / (8 * count) * 8;
   for (int64_t unit = 0; unit < layer.hidden; unit += most) {
@@ -85,8 +85,8 @@ std::vector<Block> blocks_of(const RecurrentLayer& layer, const Cell& cell) {
   return out;
 }
 
-/// Return the units of a lane in the states. A small layer also computes the units that fill its
-/// last block, with weights and states of zero, so that loops over units use whole vectors.
+/// Return how many units the states hold per lane. A small layer pads its last block with units
+/// whose weights and states are zero, so that loops over units use whole vectors.
 int64_t lane_units(const RecurrentLayer& layer, const Cell& cell) {
   if (layer.inputs == 0) return layer.hidden;
   const Block last = blocks_of(layer, cell).back();
@@ -110,8 +110,8 @@ std::string block_function(const RecurrentLayer& layer, const Cell& cell, const 
     }
   }
   text += ", int u) {\n";
-  // One array per gate. From one array for all gates, compilers make vectors across gates, and the
-  // loop over units would wait for their parts.
+  // One array per gate: from one array for all gates, compilers make vectors across gates, whose
+  // elements the loop over units would then have to extract.
   const int64_t width = block.padded;
   const auto gates = [&](const auto& statement) {
     std::string out = str_cat("for (int j = 0; j < ", width, "; ++j) {");

@@ -70,7 +70,7 @@ class Layer {
   Dim batch_;
   CellForm form_;
   OutletId x_;
-  OutletId x_unit_;  ///< the real size of a step of a quantized input
+  OutletId x_unit_;  ///< the scale of a quantized input
   OutletId filters_[2];  ///< of the input and of the state, [directions, gates * H, ...]
   OutletId lengths_;  ///< of the sequences, where they differ
   std::vector<OutletId> y_;
@@ -82,7 +82,7 @@ OutletId Layer::input(const char* name) {
   return ctx_.given(name) ? w_.arg(name) : OutletId{};
 }
 
-/// Lengths count unless all are known to be that of the input.
+/// Read the lengths of the sequences, unless all are known to equal the length of the input.
 Status Layer::read_lengths() {
   if (!ctx_.given("sequence_lens")) return {};
   const OutletId lengths = w_.arg("sequence_lens");
@@ -100,7 +100,7 @@ Status Layer::read_lengths() {
 }
 
 /// Add the outputs of a direction whose sequences have different lengths: zeros after the end of
-/// each, and its last states.
+/// each sequence, and the states at its end.
 Status Layer::cut_to_lengths(const Direction& d, bool backward,
                              const std::vector<OutletId>& outs) {
   Formula f(ctx_);
@@ -199,7 +199,7 @@ OutletId Layer::filter(const char* name) {
   return out;
 }
 
-/// Return the real size of a step of a gate's filter: [1, 1, H], or one number.
+/// Return the scale of a gate's filter: [1, 1, H], or one number.
 OutletId Layer::unit_of(const char* name, int64_t direction, int64_t gate) {
   const OutletId list = w_.arg(name);
   if (!w_.ok()) return {};
@@ -275,7 +275,7 @@ Status Layer::loop_inputs(const Direction& d, int64_t index, int64_t chunk, Scan
     inputs->push_back(wire);
     scan->inputs.push_back({kind, 0, kind == Kind::kScan ? chunk : 1});
   };
-  // If a gate multiplies the state's product, its bias is added to that product inside of the loop.
+  // If the reset gate multiplies h W, the bias of h W is added inside of the loop.
   const bool late = kind_ == CellKind::kGru && form_.linear_before_reset;
   for (int64_t g = 0; g < gates; ++g) {
     OutletId x = add_einsum(w_, "tbi,hi->tbh", {d.x, gate(d.w, g)});
@@ -363,8 +363,8 @@ Result<Value> recurrent(OnnxCtx& ctx) {
   return Layer(ctx, kKind).build();
 }
 
-/// The input is quantised to its range over all steps, and each state to its range in that step and
-/// batch.
+/// Read an LSTM whose input is quantised to its range over all steps, and each state to its range
+/// in that step and batch.
 /// Source: onnxruntime, `com.microsoft.DynamicQuantizeLSTM`.
 Result<Value> quantised_lstm(OnnxCtx& ctx) {
   return Layer(ctx, CellKind::kLstm, true).build();

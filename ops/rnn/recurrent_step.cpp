@@ -53,7 +53,8 @@ struct Range {
   int64_t to = 0;
 };
 
-/// Return the frames that the layer runs over. A whole run skips iterations, a stream frames.
+/// Return the frames that the layer runs over. `skip` counts iterations in a whole run, and frames
+/// in a stream.
 Range live_frames(const RecurrentLayer& layer, const Frame& frame, int64_t first) {
   const int64_t skipped = std::clamp<int64_t>(layer.skip - first, 0, layer.steps);
   if (!layer.limit) {
@@ -148,7 +149,7 @@ class SideBySide {
   SideBySide(const Kernel& kernel, const KernelArgs<Kernel>& args)
       : kernel_(kernel), args_(args), count_(0) {}
 
-  /// Add the lanes of a stream. Lanes with another number of steps run apart.
+  /// Add the lanes of a stream. Lanes with a different number of steps run separately.
   void add(const RecurrentLayer& layer, const Frame& frame, const LiveFrames& live) noexcept {
     if (args_.steps != live.steps) run();
     args_.steps = live.steps;
@@ -213,14 +214,14 @@ void run_layer(const FewBitsRecurrentArgs<Kernel>& args,
   run_layer(args.recurrent, frames, how);
 }
 
-/// Return whether the streams have one copy of the weights, as those of a plan do.
+/// Return whether the streams share one copy of the weights, as the streams of a plan do.
 bool share_weights(const RecurrentLayer& layer, std::span<const Frame> frames) {
   const bool has_own_bias = layer.has_bias && layer.inputs == 0;
   return is_shared(layer.weights, frames) && (!has_own_bias || is_shared(layer.bias, frames));
 }
 
 /// Report the memory of a quantized W, and the memory for its f32 copy or the states as bytes.
-/// The functions that read W have vectors of the same length as the loops.
+/// Require that the functions that read W belong to the tier of the loops.
 [[gnu::cold]] void touch_few_bits(const RecurrentLayer& layer, const kernels::RnnKernel& kernel,
                                   int gates, const RecurrentFewBits& few_bits,
                                   StepTouches& touches) {

@@ -15,7 +15,7 @@ enum class RecurrentCell : int64_t { kGru, kLstm, kTanh, kRelu };
 struct RecurrentLayer {
   int64_t steps = 0;
   int64_t hidden = 0;
-  int64_t inputs = 0;  ///< of a small layer, which reads them at x[0]; else 0
+  int64_t inputs = 0;  ///< features of the input x[0] of a small layer; else 0
   int64_t lanes = 0;
   int64_t skip = 0;
   std::optional<FramesSoFar> limit;
@@ -64,7 +64,7 @@ RILL_STEP_FIELDS(RecurrentArgs<Kernel>, kernel, layer)
 struct RecurrentFewBits {
   const kernels::MatmulPacked* kernel = nullptr;
   int64_t block_bytes = 0;  ///< of W, for a block of units
-  Ref wide;                 ///< for W, written out
+  Ref wide;                 ///< scratch for W in f32, or for the states as bytes
 };
 RILL_STEP_FIELDS(RecurrentFewBits, kernel, block_bytes, wide)
 

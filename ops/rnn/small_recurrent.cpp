@@ -30,7 +30,8 @@ bool is_plain(const TensorPtr& value, int64_t volume) {
          value->block_format() == BlockFormat::kNone;
 }
 
-/// Match input `gate` of the layer. The product has the bits of the kernel: a chain from the bias.
+/// Match input `gate` of the layer. A match has the same bits as the kernel: a chain of sums that
+/// starts from the bias.
 std::optional<Projection> projection(const Rewrite& rewrite, int gate, int64_t hidden) {
   const auto* op = rewrite.producer_as<EinSum>(gate);
   if (!op || op->operands != 2 || op->has_residual || op->clip.on) return std::nullopt;
@@ -61,7 +62,7 @@ std::optional<Projection> projection(const Rewrite& rewrite, int gate, int64_t h
   return found;
 }
 
-/// Match all gates: they read one input.
+/// Match the projections of all gates, which must read the same input.
 std::vector<Projection> projections(const Rewrite& rewrite, int gates, int64_t hidden) {
   std::vector<Projection> found;
   for (int gate = 0; gate < gates; ++gate) {
@@ -72,7 +73,7 @@ std::vector<Projection> projections(const Rewrite& rewrite, int gates, int64_t h
   return found;
 }
 
-/// The filters of all gates as [I, gates, H].
+/// Return the filters of all gates as [I, gates, H].
 Result<Tensor> joined_filters(const std::vector<Projection>& gates, int64_t hidden) {
   const int64_t inputs = gates[0].inputs;
   const auto count = static_cast<int64_t>(gates.size());
@@ -89,7 +90,7 @@ Result<Tensor> joined_filters(const std::vector<Projection>& gates, int64_t hidd
   return all;
 }
 
-/// Return their biases as [gates, H]; 0 if there is none.
+/// Return the biases of all gates as [gates, H]; 0 for gates without one.
 Result<Tensor> joined_biases(const std::vector<Projection>& gates, int64_t hidden) {
   RILL_ASSIGN(Tensor all,
               Tensor::zeros(DType::kF32, {static_cast<int64_t>(gates.size()), hidden}));
@@ -103,8 +104,8 @@ Result<Tensor> joined_biases(const std::vector<Projection>& gates, int64_t hidde
 
 }  // namespace
 
-/// Absorb the projections of a small layer. Not for several lanes: there the separate matmuls read
-/// weights less often. Not for weights of fewer bits: the kernel of small layers reads only f32.
+/// Absorb the projections of a small layer. Several lanes keep separate matmuls, which read the
+/// weights less often. So do quantized weights: the kernel of small layers reads only f32.
 Status Recurrent::fuse(Rewrite& rewrite) const {
   const auto own = static_cast<Cell>(cell);
   const bool has_small = own == Cell::kGru || own == Cell::kLstm;

@@ -1,4 +1,4 @@
-// A step of a causal depthwise convolution that carries its last frames. The reader makes a
+// A step of a causal depthwise convolution, with the last frames as its state. The reader makes a
 // concatenation, a convolution and a slice.
 // Source: tract, `tract_transformers_causal_conv1d_update`; Hugging Face transformers,
 // `torch_causal_conv1d_update`.

@@ -24,7 +24,7 @@ Result<Layout> layout_of(OnnxCtx& ctx) {
   return layout;
 }
 
-/// A depthwise convolution, preceded by the frames of the previous call.
+/// Read a depthwise convolution over the last frames of the previous call and the new frames.
 Result<Value> causal_conv(OnnxCtx& ctx) {
   Formula f(ctx);
   RILL_ASSIGN(const Layout layout, layout_of(ctx));

@@ -36,7 +36,7 @@ float inverse_length(const View& view, int64_t at, int64_t width) {
   return 1.0F / std::sqrt(sum + 1e-6F);
 }
 
-/// The state of one head, in any memory.
+/// The state of one head, with any strides.
 struct Matrix {
   float* first = nullptr;
   int64_t rows = 0;
@@ -109,7 +109,8 @@ struct Heads {
   EvalCtx& ctx;
 
   const View& in(size_t i) const { return ctx.in[i]; }
-  /// Multiply the rows of the state by their decays, or return the common decay.
+  /// Return the decay of all rows of the state. If every row has a separate decay, multiply the
+  /// rows by these, and return 1.
   float decay(const Matrix& s, int64_t b, int64_t t, int64_t h) const {
     if (!op.decays) return 1.0F;
     const View& g = in(3);

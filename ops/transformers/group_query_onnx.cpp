@@ -36,10 +36,10 @@ struct Parts {
 struct Places {
   OutletId before;  ///< [batch]: where the new frames begin
   OutletId after;   ///< [batch]: where they end
-  OutletId seen;    ///< [batch]: how many frames there are for queries that see all
+  OutletId seen;    ///< [batch]: the number of frames that a query sees if it sees all
   OutletId rows;    ///< [batch, frames]: where the queries lie
   Dim extent;       ///< of the output cache
-  Dim total;        ///< the most frames in it
+  Dim total;        ///< the maximum number of frames in it
 };
 
 Status refuse(OnnxCtx& ctx, std::string_view name, std::string_view reason) {
@@ -168,9 +168,9 @@ Result<Places> places_of(OnnxCtx& ctx, Formula& f, const Counts& counts) {
   return at;
 }
 
-/// Positions for the rotation, [batch, frames]. If all frames of the cache are new, they count up
-/// from the first position of the first batch. Otherwise each batch counts from its own number of
-/// earlier frames.
+/// Return the positions for the rotation, [batch, frames]: `position_ids` if given, else positions
+/// in the cache. If all frames of the cache are new, and `query_seqlens` is not given, the
+/// positions of all batches ascend from the first of `position_ids`.
 OutletId positions_of(OnnxCtx& ctx, Formula& f, const Places& at) {
   if (!ctx.given("position_ids")) return at.rows;
   const OutletId ids = f.cast(f.arg("position_ids"), DType::kI64);
@@ -202,8 +202,8 @@ Status rotate(OnnxCtx& ctx, Formula& f, const Places& at, Parts* parts) {
   return f.take_status();
 }
 
-/// Return the sources of the output cache's frames: earlier frames, then the new ones, then zeros:
-/// [batch, kept, extent, 1].
+/// Return where each frame of the output cache comes from, [batch, kept, extent, 1]. The cache has
+/// earlier frames, then the new ones, then zeros.
 OutletId sources_of(Formula& f, const Counts& counts, const Places& at, const Dim& past) {
   const OutletId place = f.range(at.extent);
   const OutletId before = f.with_axis(at.before, 1);
@@ -230,7 +230,7 @@ void add_cache(OnnxCtx& ctx, Formula& f, const Counts& counts, const Places& at,
   parts->v = taken(f.arg("past_value"), parts->v);
 }
 
-/// Set the scores of keys that no query sees to minus infinity.
+/// Set the scores of keys that their query does not see to minus infinity.
 Result<OutletId> masked(OnnxCtx& ctx, Formula& f, OutletId scores, const Counts& counts,
                         const Places& at) {
   RILL_ASSIGN(const bool causal, ctx.boolean("causal"));
@@ -253,8 +253,8 @@ Result<OutletId> masked(OnnxCtx& ctx, Formula& f, OutletId scores, const Counts&
   return f.select(f.binary(BinaryKind::kLt, distance, limit), scores, never);
 }
 
-/// Return the weights of the keys. The softmax may include a score without a key: that of the head,
-/// or 0.
+/// Return the weights of the keys. The softmax may include a score without a key: `head_sink`, or 0
+/// for `smooth_softmax`.
 Result<OutletId> weights_of(OnnxCtx& ctx, Formula& f, OutletId scores, const Counts& counts) {
   RILL_ASSIGN(const bool smooth, ctx.boolean("smooth_softmax"));
   const bool sink = ctx.given("head_sink");
@@ -272,7 +272,8 @@ Result<OutletId> weights_of(OnnxCtx& ctx, Formula& f, OutletId scores, const Cou
   return sink || smooth ? f.slice(weights, 3, Dim(0), keys) : weights;
 }
 
-/// Return the bias with one column per key of the cache; keys beyond the frames are masked.
+/// Return the bias with one column per key of the cache. Columns beyond those given are zeros:
+/// `masked` hides their keys.
 OutletId bias_of(Formula& f, const Places& at) {
   const OutletId bias = f.cast(f.arg("attention_bias"), DType::kF32);
   const Fact fact = f.fact(bias);
@@ -295,7 +296,7 @@ Result<OutletId> attended(OnnxCtx& ctx, Formula& f, const Counts& counts, const 
   const DType own = f.dtype(parts.q);
   OutletId q = f.cast(parts.q, DType::kF32);
   q = f.transpose(f.times(q, f.number(scale, q)), {0, 2, 1, 3});
-  // Heads that share keys become rows of one matmul.
+  // Query heads that share a head of keys become rows of one matmul.
   const Dim rows = counts.frames * Dim(counts.heads / counts.kept);
   q = f.reshape(q, {counts.batch, Dim(counts.kept), rows, counts.size});
   OutletId scores = f.matmul(q, f.cast(parts.k, DType::kF32), true);

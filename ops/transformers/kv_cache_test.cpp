@@ -1,4 +1,4 @@
-// Caches: run after run, the output is the attention over all inputs so far.
+// Key/value caches: as inputs and outputs of the model, and kept between the runs of a session.
 
 #include <cmath>
 

@@ -19,7 +19,7 @@ namespace {
 /// Expert: h = act(x w1 + b1), times (x w3 + b3) where there is a w3; y = h w2 + b2. With a limit:
 /// h = (u + 1) g sigmoid(alpha g), g = min(x w1 + b1, limit), u = clamp(x w3 + b3, -limit, limit).
 /// Shapes: x [T, D] or [B, T, D], wg [E, D], w1 and w3 [E, D, H], w2 [E, H, D], biases [E], [E, H],
-/// [E, H], [E, D] -> x's. `linear`: w1 and w3 are [E, H, D], w2 [E, D, H].
+/// [E, H], [E, D] -> the shape of x. `linear`: w1 and w3 are [E, H, D], w2 [E, D, H].
 /// Types: f32. Errors: kShape, kDType, kArg.
 /// Stream: token by token.
 /// Accuracy: sums in f32 over ascending index.
@@ -232,7 +232,7 @@ class PlainToken {
       for (int64_t o = 0; o < width; ++o) y_[o * step] += weight * h * entry(w2, expert, j, o);
     }
   }
-  /// Call `body(expert, logit)` for the k best, in their order.
+  /// Call `body(expert, logit)` for the k experts with the highest logits, best first.
   template <class Body>
   void for_chosen(const Body& body) const {
     int64_t before = -1;

@@ -31,7 +31,7 @@ void product(const float* x, const float* w, const float* bias, bool linear, int
   }
 }
 
-/// Clamp the index of a chosen expert: a hostile plan may overlap the indices with other memory.
+/// Clamp the index of a chosen expert: in a hostile plan, other memory may overlap the indices.
 int64_t in_range(int64_t chosen, int64_t experts) {
   return std::clamp<int64_t>(chosen, 0, experts - 1);
 }

@@ -41,7 +41,7 @@ struct MoeArgs {
 RILL_STEP_FIELDS(MoeArgs, how, tokens, width, hidden, experts, x, y, wg, w1, w2, w3, bias, logits,
                  chosen, h, up)
 
-/// Return the hidden value from an element of the first matmul and that of the gated one.
+/// Return a hidden value, given the elements h of x w1 + b1 and `up` of x w3 + b3.
 float hidden_value(const MoeHow& how, float h, float up) RILL_NONBLOCKING;
 
 void run_moe(const MoeArgs& args, const Frame& frame) noexcept RILL_NONBLOCKING;

@@ -8,9 +8,9 @@
 namespace rill::ops {
 namespace {
 
-/// Return the unmasked keys of a list: those before the end given for each batch and, if the list
-/// has two entries per batch, not before the start given too. In a list of 3 * batch + 2 entries,
-/// the others are sums of the ends.
+/// Return which keys a list leaves unmasked: those before the end that it gives for each batch.
+/// With two entries per batch, the second one is the first unmasked key. In a list of 3 * batch + 2
+/// entries, the entries after the ends are not used.
 Result<OutletId> open_keys(OnnxCtx& ctx, Formula& f, OutletId list, const OnnxHeads& heads) {
   const Dim batch = f.dim(heads.q, 0);
   const Dim entries = f.dim(list, 0);
@@ -30,8 +30,8 @@ Result<OutletId> open_keys(OnnxCtx& ctx, Formula& f, OutletId list, const OnnxHe
   return f.binary(BinaryKind::kAnd, open, f.binary(BinaryKind::kGe, keys, limit(1)));
 }
 
-/// Return the keys that do not follow the query. The keys are those of the past and one per query,
-/// as onnxruntime would show surplus keys to the last query.
+/// Return which keys do not follow the query. There must be one key per query after the past:
+/// onnxruntime would show surplus keys to the last query.
 Result<OutletId> keys_up_to_query(OnnxCtx& ctx, Formula& f, OutletId scores, const Dim& past) {
   if (!f.ok()) return f.take_status();
   const Dim count = past + f.dim(scores, 2);
@@ -99,7 +99,8 @@ Result<OutletId> onnx_attended(OnnxCtx& ctx, Formula& f, OnnxHeads heads) {
   OutletId scores = f.matmul(f.times(heads.q, f.number(scale, heads.q)), heads.k, true);
   if (heads.causal) {
     RILL_ASSIGN(const OutletId seen, keys_up_to_query(ctx, f, scores, heads.past));
-    // If all keys of a query are masked, the later ones weigh as little as the masked ones.
+    // With a mask, later keys add the lowest float, not -infinity: if `mask_filter_value` is as low
+    // and hides all earlier keys, all keys get a weight.
     using Float = std::numeric_limits<float>;
     const bool masked = heads.mask.valid();
     const OutletId never = f.number(masked ? Float::lowest() : -Float::infinity(), scores);

@@ -12,8 +12,8 @@
 #include "ops/nn/einsum.h"
 #include "ops/nn/softmax.h"
 
-// Scaled dot-product attention has no op. The reader makes the matmuls, the sum and the softmax,
-// which stream, and which files keep. Source: tract_transformers_sdpa.
+// Scaled dot-product attention has no op. The reader makes matmuls, a sum and a softmax. These
+// stream, and written files contain them. Source: tract_transformers_sdpa.
 
 namespace rill::ops {
 namespace {

@@ -43,7 +43,7 @@ OutletId bias_of(Formula& f, OutletId allowed, OutletId like) {
   return f.select(allowed, f.number(0.0, like), f.number(kNever, like));
 }
 
-/// Return the mask of the file as a summand; keys past its end are masked.
+/// Return the mask of the file as a summand; keys past the end of the mask are masked.
 OutletId mask_bias(Formula& f, OutletId mask, OutletId scores) {
   mask =
       f.fact(mask).dtype == DType::kBool ? bias_of(f, mask, scores) : f.cast(mask, f.dtype(scores));
@@ -63,7 +63,7 @@ struct Windows {
   int64_t right = -1;
 };
 
-/// Return the position of the query, [T, 1], counted from the first key, minus that of the key.
+/// Return the position of each query, counted from the first key, minus that of each key.
 OutletId distances(OnnxCtx& ctx, Formula& f, OutletId scores) {
   OutletId queries = f.with_axis(f.range(f.dim(scores, 2)), 1);
   const OutletId keys = f.range(f.dim(scores, 3));
@@ -107,8 +107,9 @@ OutletId softmax_of(Formula& f, OutletId scores) {
   return f.add(make_op<Softmax>(std::vector<int64_t>{3}, false), {scores});
 }
 
-/// A fully masked row gives zeros, not the NaN of a softmax over nothing. Each score is selected
-/// separately, so that windows stream; in a row with NaN, masked weights are zeros.
+/// Return the softmax of the scores. A fully masked row gives zeros, not the NaN of a softmax over
+/// nothing. Each score is selected separately, so that windows stream; in a row with NaN, masked
+/// weights are zeros.
 OutletId weights_of(Formula& f, OutletId scores) {
   const OutletId hidden = f.binary(BinaryKind::kEq, scores, f.number(kNever, scores));
   const OutletId weights = softmax_of(f, scores);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* kCausal = "y = tract_transformers_sdpa(q, k, v, is_causal = true);";
 
-// One graph has symbolic lengths of queries and keys, the other one numbers.
+// In one graph the lengths of queries and keys are symbolic, in the other they are numbers.
 TEST(Sdpa, CausalLimitsOfOpenLengthsAreThoseOfNumbers) {
   const Graph open =
       graph_of({{"q", "1, 4, S, 8"}, {"k", "1, 2, B, 8"}, {"v", "1, 2, B, 8"}}, kCausal);

@@ -15,10 +15,10 @@ namespace {
 constexpr int64_t kHeaderBytes = 8;  ///< the count of positions seen
 
 /// Attend to the last `window` positions of all runs. Rings keep keys and values from run to run. A
-/// run first adds its own to them; then every query sees all kept positions.
-/// Shapes: q [B, Hq, T, D], k and v [B, Hk, T', D] -> q's; Hq is a multiple of Hk.
+/// run first adds its keys and values; then each of its queries sees all kept positions.
+/// Shapes: q [B, Hq, T, D], k and v [B, Hk, T', D] -> the shape of q; Hq is a multiple of Hk.
 /// Types: f32. Errors: kShape, kDType.
-/// Stream: refused: the queries of one run see its later keys too, so pulses differ from the whole.
+/// Stream: refused: a query sees later keys of its run too, so pulses differ from a whole run.
 /// Accuracy: f32, sums over ascending position.
 /// Source: tract, `tract_transformers_window_kv_sdpa`.
 class WindowAttention final : public OpBase<WindowAttention> {

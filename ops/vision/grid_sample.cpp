@@ -35,7 +35,7 @@ class GridSample final : public OpBase<GridSample> {
   Result<Facts> infer(FactSpan in) const override;
   Status eval(EvalCtx& ctx) const override;
   std::vector<AxisTrack> axes(FactSpan in, FactSpan) const override {
-    // Only axes with one grid point per output stream: the points.
+    // The axes of the grid stream, since each point gives one output; so do batch and channels.
     std::vector<AxisTrack> tracks{{{0, 0}, {0}}, {{1, -1}, {1}}};
     for (int i = 2; i < in[0].rank(); ++i) tracks.push_back({{-1, i - 1}, {i}});
     return tracks;

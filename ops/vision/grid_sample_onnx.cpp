@@ -22,7 +22,8 @@ Result<Value> grid_sample(OnnxCtx& ctx) {
                                                        {"align_corners", Value(align)}}));
 }
 
-/// Return the position of an entry, where -1 and 1 are the outer entries, or the edges.
+/// Return the position of an entry. -1 and 1 are the outer entries if `align` is set, else the
+/// edges.
 double place(int64_t index, int64_t count, bool align) {
   if (align) return count == 1 ? -1.0 : -1.0 + 2.0 * static_cast<double>(index) / double(count - 1);
   return (2.0 * static_cast<double>(index) + 1.0) / static_cast<double>(count) - 1.0;

@@ -11,18 +11,18 @@
 namespace rill::ops {
 namespace {
 
-/// The most points along one side of a bin, if an attribute gives their number.
+/// The maximum number of points along one side of a bin, if an attribute gives it.
 constexpr int64_t kMostPoints = 1024;
-/// The most points of all bins of a region, if an attribute gives their number.
+/// The maximum number of points of all bins of a region, if an attribute gives it.
 constexpr double kMostOfRegion = 0x1p28;
 /// The largest side of a bin in pixels; in a larger one, indices overflow and nothing is sampled.
 constexpr float kLargestBin = 4e18F;
 
 /// Pool regions of images. Each region is cut into `height` x `width` bins. A bin has `points` x
-/// `points` points, or one per pixel of its height and width, sampled by bilinear interpolation.
-/// Shapes: x [N, C, H, W], regions [R, 4] as x1, y1, x2, y2, and the image of each [R] -> [R, C,
-/// `height`, `width`]. If the image does not exist, the output is 0.
-/// Types: f32, integers. Errors: kShape, kDType, kArg.
+/// `points` points, or if that is 0, one per pixel, each sampled by bilinear interpolation.
+/// Shapes: x [N, C, H, W], regions [R, 4] as x1, y1, x2, y2, and the index [R] of each region's
+/// image -> [R, C, `height`, `width`]. If the image does not exist, the output is 0.
+/// Types: f32; integers for the indices. Errors: kShape, kDType.
 /// Stream: region by region while the images are static, and channel by channel; sampling along a
 /// streaming axis is refused.
 /// Accuracy: f32, sums over ascending points; with `largest`, the largest of the weighted corners
@@ -34,7 +34,7 @@ class RoiAlign final : public OpBase<RoiAlign> {
   int64_t width = 1;
   int64_t points = 0;
   float scale = 1.0F;      ///< of the regions' coordinates to pixels
-  bool half_pixel = true;  ///< whether pixels lie at halves; else regions have a side of 1 at least
+  bool half_pixel = true;  ///< whether pixel centres are at halves; else sides are at least 1
   bool largest = false;
 
   std::string_view name() const override { return "RoiAlign"; }
@@ -164,7 +164,7 @@ struct Bin {
     const auto [left, right] = columns.on_image(column, x.extent(3));
     float sum = 0.0F;
     float most = 0.0F;
-    // Outside the image everything is 0.
+    // Points outside the image are 0: if there are any, the maximum starts from 0.
     bool first = bottom - top == rows.points && right - left == columns.points;
     for (int64_t i = top; i < bottom; ++i) {
       const Pair v = pair_at(rows.at(row, i), x.extent(2));

@@ -5,7 +5,7 @@
 namespace rill::ops {
 namespace {
 
-/// Opset 10 has no attribute for it, and does not shift by half a pixel.
+/// Return whether pixel centres are at halves. Opset 10 has no attribute for it: they are not.
 Result<bool> half_pixel(OnnxCtx& ctx) {
   if (!ctx.has("coordinate_transformation_mode")) return false;
   RILL_ASSIGN(const std::string mode, ctx.text("coordinate_transformation_mode"));
