@@ -3,10 +3,10 @@
 
 usage: int8.py --rill BUILD/bin/rill [--rounds N] [--core N] [--page FILE] [MODEL.onnx ...]
 
-Without models, it writes some with random weights: a denoiser of two convolutions and three GRUs of 384 units, and
-recurrent layers of models.py. The shortest step counts. The difference is the largest over all outputs for 1000
-random frames, divided by their largest value. --page puts the table into a page, between <!-- int8 --> and
-<!-- end -->.
+Without models, it writes some with random weights: a denoiser of two convolutions and three GRUs of 384 units, the
+same with blocks of zeros in its GRUs, and recurrent layers of models.py. The shortest step counts. The difference is
+the largest over all outputs for 1000 random frames, divided by their largest value. --page puts the table into a
+page, between <!-- int8 --> and <!-- end -->.
 """
 
 import argparse
@@ -33,17 +33,32 @@ FRAMES = 1000
 MS = 200
 
 
-def denoiser(folder):
+# The shares of blocks of 8 outputs by 4 inputs that are not zero, in the inputs and states of the sparse GRUs. They
+# are about those of RNNoise's model.
+INPUT_DENSITY, STATE_DENSITY = 0.3, 0.4
+
+
+def gates(to, units, density):
+    """Draw weights of a GRU of which a share of `density` is left: the other blocks are zeros."""
+    weights = to.random.uniform(-1, 1, (1, 3 * units, units)) / units**0.5
+    left = to.random.random((3 * units // 8, units // 4)) < density
+    return to.constant((weights * np.kron(left, np.ones((8, 4)))).astype("f4"))
+
+
+def denoiser(folder, sparse=False):
     """Write a denoiser of 65 features: convolutions of 128 and 384 channels, three GRUs, 33 outputs."""
-    to = models.Writer("denoiser3x384")
+    to = models.Writer("denoiser3x384_sparse" if sparse else "denoiser3x384")
     x = to.node("Transpose", "x", perm=[0, 2, 1])
     x = to.node("Tanh", models.causal(to, x, 65, 128, 3))
     x = to.node("Tanh", models.causal(to, x, 128, 384, 3))
     x = to.node("Transpose", x, perm=[2, 0, 1])
     layers = [x]
     for _ in range(3):
-        x = to.node("GRU", x, to.drawn(1, 3 * 384, 384), to.drawn(1, 3 * 384, 384), to.drawn(1, 6 * 384),
-                    hidden_size=384, linear_before_reset=1)
+        if sparse:
+            weights = gates(to, 384, INPUT_DENSITY), gates(to, 384, STATE_DENSITY)
+        else:
+            weights = to.drawn(1, 3 * 384, 384), to.drawn(1, 3 * 384, 384)
+        x = to.node("GRU", x, *weights, to.drawn(1, 6 * 384), hidden_size=384, linear_before_reset=1)
         x = to.node("Squeeze", x, to.constant(np.array([1])))
         layers.append(x)
     joined = to.node("Concat", *layers, axis=2)
@@ -108,6 +123,7 @@ def main():
         folder, paths = pathlib.Path(made), options.models
         if not paths:
             denoiser(folder)
+            denoiser(folder, sparse=True)
             for op, units in (("GRU", 64), ("GRU", 256), ("LSTM", 64), ("LSTM", 256)):
                 to, result = models.recurrent(op, units, 1)
                 to.save(folder, result)

@@ -2,6 +2,7 @@
 
 #include "kernels/int8/floats_args.h"
 #include "kernels/int8/int8_impl.h"
+#include "kernels/int8/sparse_impl.h"
 
 // Matmuls of floats in integers. Every row of A is rounded to bytes by a scale of that row alone.
 // Sums are exact, and each other operation rounds once: all tiers have the same bits.
@@ -93,9 +94,11 @@ inline void to_bytes_of(const float* from, int64_t n, float steps, uint8_t* to)
   for (int r = 0; r < rows.count; ++r, whole += stride) {
     for (int j = 0; j < count; ++j, sums += Dot::kLanes) {
       const std::byte* const head = vectors[j].panel + 4 * vectors[j].first;
-      FloatLanes scale;
+      IntLanes bits;
       IntLanes start;
-      std::memcpy(&scale, head, sizeof scale);
+      std::memcpy(&bits, head, sizeof bits);
+      // A negative scale marks a sparse panel.
+      const auto scale = with_bits_of<FloatLanes>(bits & 0x7FFFFFFF);
       std::memcpy(&start, head + 4 * rows.columns, sizeof start);
       const IntLanes both =
           with_bits_of<IntLanes>(with_bits_of<Lanes>(whole[j]) + with_bits_of<Lanes>(start));
@@ -151,6 +154,37 @@ template <int kRows, int kVecs>
   scale_sums(rows, vectors, count, whole, kVecs, sums);
 }
 
+/// Return whether a panel has only its blocks that are not zero.
+inline bool is_sparse(const ByteRows& rows, const std::byte* panel) RILL_NONBLOCKING {
+  uint32_t bits = 0;
+  std::memcpy(&bits, panel, sizeof bits);
+  return bits >> 31u != 0 && SparseLayout(rows.k, rows.columns, kStrip).capacity > 0;
+}
+
+/// As `byte_sums`, for sparse panels.
+template <int kRows, int kVecs>
+[[gnu::noinline]] void sparse_sums(const ByteRows& rows, const FewBitsVector* vectors, int count,
+                                   float* sums) RILL_NONBLOCKING {
+  const uint8_t* row[kRows];
+  for (int r = 0; r < kRows; ++r) {
+    row[r] = rows.bytes + (r < rows.count ? r : rows.count - 1) * rows.stride;
+  }
+  const SparseLayout layout(rows.k, rows.columns, kStrip);
+  constexpr int kStrips = Dot::kLanes / kStrip;
+  IntLanes whole[kRows * kVecs];
+  auto* const to = reinterpret_cast<std::byte*>(whole);
+  for (int i = 0; i < count * kStrips; ++i) {
+    const auto [panel, first] = vectors[i / kStrips];
+    StripLanes some[kRows];
+    strip_sums(strip_blocks(panel, layout, first / kStrip + i % kStrips), row, some);
+#pragma GCC unroll 32
+    for (int r = 0; r < kRows; ++r) {
+      std::memcpy(to + (r * kVecs * kStrips + i) * sizeof some[r], &some[r], sizeof some[r]);
+    }
+  }
+  scale_sums(rows, vectors, count, whole, kVecs, sums);
+}
+
 /// Finish and store some sums of C. A partial last vector of a row is padded to a whole one.
 [[gnu::noinline]] inline void finish_rows(const MatmulF32Args& g,
                                           const SumsOfC& some) RILL_NONBLOCKING {
@@ -194,15 +228,25 @@ constexpr int kRowVecs = Dot::kLanes > 1 ? 6 : Dot::kPanel;
 [[gnu::noinline]] inline void one_row_sums(const ByteRows& row, const FewBitsVector* vectors,
                                            int count, float* sums) RILL_NONBLOCKING {
   for (; count > 0; count -= kRowVecs, vectors += kRowVecs, sums += kRowVecs * Dot::kLanes) {
-    byte_sums<1, kRowVecs>(row, vectors, count < kRowVecs ? count : kRowVecs, sums);
+    // All panels of a matrix are alike.
+    const auto some = is_sparse(row, vectors->panel) ? sparse_sums<1, kRowVecs>
+                                                     : byte_sums<1, kRowVecs>;
+    some(row, vectors, count < kRowVecs ? count : kRowVecs, sums);
   }
 }
 
 constexpr int kManyByteRows = Dot::kLanes > 1 ? 4 : 1;
 
-constexpr ByteTiles kTiles = {Dot::kLanes,     Dot::kDepth, Dot::kPanel,  kRowVecs,
-                              kManyByteRows,   largest_bits_of, to_bytes_of, one_row_sums,
-                              byte_sums<kManyByteRows, Dot::kPanel>, finish_rows};
+inline void many_row_sums(const ByteRows& rows, const FewBitsVector* vectors, int count,
+                          float* sums) RILL_NONBLOCKING {
+  const auto some = is_sparse(rows, vectors->panel) ? sparse_sums<kManyByteRows, Dot::kPanel>
+                                                    : byte_sums<kManyByteRows, Dot::kPanel>;
+  some(rows, vectors, count, sums);
+}
+
+constexpr ByteTiles kTiles = {Dot::kLanes,   Dot::kDepth,     Dot::kPanel, kRowVecs,
+                              kManyByteRows, largest_bits_of, to_bytes_of, one_row_sums,
+                              many_row_sums, finish_rows};
 
 inline void sums_by_int8_of(const FewBitsRow& row, const FewBitsVector* vectors, int count,
                             float* sums) {

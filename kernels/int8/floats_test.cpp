@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 
+#include "kernels/int8/sparse.h"
 #include "kernels/limited.h"
 #include "kernels/matmul/test_support.h"
 #include "kernels/matmul_packed/matmul_packed.h"
@@ -55,6 +56,18 @@ struct Product {
     const int64_t i = row * lda() + p / segment_len * stride() + p % segment_len;
     return a[static_cast<size_t>(i)];
   }
+  /// Set a block of 8 columns by 4 values of k to zeros with a probability in percent.
+  void clear_blocks(std::mt19937& rng, int64_t percent) {
+    for (int64_t p = 0; p < k(); p += 4) {
+      for (int64_t j = 0; j < n; j += 8) {
+        if (random_int(rng, 0, 99) >= percent) continue;
+        for (int64_t i = 0; i < 32; ++i) {
+          const int64_t row = p + i / 8, column = j + i % 8;
+          if (row < k() && column < n) b[static_cast<size_t>(row * n + column)] = 0.0f;
+        }
+      }
+    }
+  }
   std::vector<float> row(int64_t i) {
     std::vector<float> out;
     for (int64_t p = 0; p < k(); ++p) out.push_back(at(i, p));
@@ -65,10 +78,19 @@ struct Product {
     return bias.empty() ? 0.0f : bias[static_cast<size_t>(j)];
   }
 
+  AlignedFloats packed(const MatmulPacked& kernel) const {
+    AlignedFloats out(matmul_packed_bytes(kernel, k(), n) / 4);
+    matmul_floats_pack(kernel, k(), n, b.data(), n, 1, reinterpret_cast<std::byte*>(out.data()));
+    return out;
+  }
+
   std::vector<float> run(const MatmulPacked& kernel) const {
-    AlignedFloats packed(matmul_packed_bytes(kernel, k(), n) / 4 + 1);
-    auto* const bytes = reinterpret_cast<std::byte*>(packed.data());
-    matmul_floats_pack(kernel, k(), n, b.data(), n, 1, bytes);
+    AlignedFloats weights = packed(kernel);
+    return run(kernel, weights);
+  }
+
+  std::vector<float> run(const MatmulPacked& kernel, AlignedFloats& weights) const {
+    const auto* const bytes = reinterpret_cast<const std::byte*>(weights.data());
     std::vector<float> out = c;
     MatmulF32Args g;
     g.m = m;
@@ -136,6 +158,72 @@ TEST(Int8Floats, HaveTheBitsOfExactSumsInEveryTier) {
       ASSERT_TRUE(same(product.run(*kernel), want))
           << kernel->name << ", " << product.m << "x" << product.segments << "*"
           << product.segment_len << "x" << product.n;
+    }
+  }
+}
+
+/// Blocks of zeros are left out, from none to all of them.
+TEST(Int8Floats, HaveTheBitsOfExactSumsWithBlocksOfZeros) {
+  std::mt19937 rng(26);
+  for (int i = 0; i < 300; ++i) {
+    Product product(rng, random_int(rng, 1, i % 20 == 0 ? 120 : 12),
+                    random_int(rng, 1, i % 4 == 0 ? 3 : 1),
+                    random_int(rng, 1, i % 10 == 0 ? 600 : 70), random_int(rng, 1, 150));
+    product.clear_blocks(rng, i % 5 == 0 ? 100 : random_int(rng, 0, 100));
+    if (i % 2 == 0) product.bias = random_floats(rng, product.n);
+    const std::vector<float> want = product.reference();
+    for (const MatmulPacked* kernel : int8_kernels()) {
+      ASSERT_TRUE(same(product.run(*kernel), want))
+          << kernel->name << ", " << product.m << "x" << product.segments << "*"
+          << product.segment_len << "x" << product.n;
+    }
+  }
+}
+
+/// The marks of sparse panels: the scale of their first column is negative.
+int64_t sparse_panels(const MatmulPacked& kernel, const Product& product,
+                      AlignedFloats& packed) {
+  int64_t found = 0;
+  const int64_t step = packed_panel_bytes(kernel.format, product.k(), kernel.nr) / 4;
+  for (int64_t col = 0; col < product.n; col += kernel.nr) {
+    found += std::signbit(packed.data()[col / kernel.nr * step]) ? 1 : 0;
+  }
+  return found;
+}
+
+TEST(Int8Floats, LeaveOutBlocksIfManyAreZeros) {
+  std::mt19937 rng(27);
+  for (const MatmulPacked* kernel : int8_kernels()) {
+    for (const int64_t percent : {0, 20, 60, 100}) {
+      Product product(rng, 1, 1, 256, 128);
+      product.clear_blocks(rng, percent);
+      const int64_t panels = percent < 50 ? 0 : 128 / kernel->nr;
+      AlignedFloats packed = product.packed(*kernel);
+      EXPECT_EQ(sparse_panels(*kernel, product, packed), panels)
+          << kernel->name << ", " << percent << " %";
+    }
+  }
+}
+
+/// Positions in a file can have any values. The address sanitizer finds reads beyond the panels.
+TEST(Int8Floats, StayInsideSparsePanelsOfAnyBytes) {
+  std::mt19937 rng(28);
+  for (const MatmulPacked* kernel : int8_kernels()) {
+    for (int i = 0; i < 100; ++i) {
+      Product product(rng, random_int(rng, 1, 6), 1, random_int(rng, 1, 90),
+                      random_int(rng, 1, 70));
+      product.clear_blocks(rng, 80);
+      AlignedFloats packed = product.packed(*kernel);
+      auto* const bytes = reinterpret_cast<uint8_t*>(packed.data());
+      const int64_t panel = packed_panel_bytes(kernel->format, product.k(), kernel->nr);
+      const int64_t all = matmul_packed_bytes(*kernel, product.k(), product.n);
+      for (int64_t at = 0; at < all; ++at) {
+        if (at % panel >= 8 * kernel->nr) bytes[at] = i % 3 == 0 ? 0xFF : static_cast<uint8_t>(rng());
+      }
+      const std::vector<float> got = product.run(*kernel, packed);
+      for (int64_t row = 0; row < product.m; ++row) {
+        EXPECT_EQ(got[static_cast<size_t>(row * product.ldc() + product.n)], kGuard);
+      }
     }
   }
 }

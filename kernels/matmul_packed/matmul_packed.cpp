@@ -6,6 +6,7 @@
 
 #include "kernels/half/half_bits.h"
 #include "kernels/int8/int8.h"
+#include "kernels/int8/sparse.h"
 #include "kernels/limited.h"
 #include "kernels/simd/mul_add.h"
 
@@ -376,10 +377,116 @@ void packed_column(PackedFormat format, int64_t k, int64_t columns, int64_t colu
   }
 }
 
-void int8_column(const MatmulPacked& kernel, int64_t k, int64_t columns, int64_t column,
-                 const float* from, int64_t stride, std::byte* panel) noexcept {
+namespace {
+
+/// Return the magnitude of k floats that becomes 127.
+float int8_bound(int64_t k, const float* from, int64_t stride) RILL_NONBLOCKING {
   float bound = kInt8LeastBound;
   for (int64_t p = 0; p < k; ++p) bound = std::max(bound, std::abs(from[p * stride]));
+  return bound;
+}
+
+/// A strip of columns as integers, block by block.
+class IntegerStrip {
+ public:
+  static constexpr int64_t kMost = sparse_strip(16);
+
+  IntegerStrip(int64_t k, const FloatColumns& values, int64_t first, int64_t strip)
+      : k_(k), values_(values), first_(first), width_(std::min(strip, values.count - first)) {
+    for (int64_t j = 0; j < width_; ++j) bounds_[j] = int8_bound(k, at(0, j), values.k_stride);
+  }
+
+  int64_t width() const { return width_; }  ///< columns; the others of the strip are zeros
+  float bound(int64_t j) const { return bounds_[j]; }
+
+  /// Round the next block, [columns][terms]. Return whether it has a value that is not zero.
+  bool next(int8_t (&block)[kMost][kSparseTerms]) RILL_NONBLOCKING {
+    bool any = false;
+    for (int64_t j = 0; j < width_; ++j) {
+      const float steps = 127.0f / bounds_[j];
+      for (int64_t i = 0; i < kSparseTerms; ++i) {
+        const float value = p_ + i < k_ ? std::nearbyint(*at(p_ + i, j) * steps) : 0.0f;
+        block[j][i] = static_cast<int8_t>(value);
+        any |= block[j][i] != 0;
+      }
+    }
+    p_ += kSparseTerms;
+    return any;
+  }
+
+ private:
+  const float* at(int64_t p, int64_t j) const {
+    return values_.from + p * values_.k_stride + (first_ + j) * values_.n_stride;
+  }
+
+  int64_t k_;
+  FloatColumns values_;
+  int64_t first_, width_;
+  float bounds_[kMost] = {};
+  int64_t p_ = 0;
+};
+
+/// Return the columns of a block of a kernel, which has two vectors per panel.
+int64_t strip_of(const MatmulPacked& kernel) RILL_NONBLOCKING {
+  return kernel.tier == Tier::kScalar ? 1 : sparse_strip(kernel.nr / 2);
+}
+
+}  // namespace
+
+void count_sparse_panel(const MatmulPacked& kernel, int64_t k, int64_t columns,
+                        const FloatColumns& values, SparseBlocks* blocks) noexcept {
+  const int64_t strip = strip_of(kernel);
+  const SparseLayout layout(k, columns, strip);
+  int64_t kept = 0;
+  for (int64_t first = 0; first < values.count; first += strip) {
+    IntegerStrip integers(k, values, first, strip);
+    int8_t block[IntegerStrip::kMost][kSparseTerms] = {};
+    for (int64_t group = 0; group < layout.groups; ++group) kept += integers.next(block) ? 1 : 0;
+    blocks->all += layout.groups;
+  }
+  blocks->kept += kept;
+  blocks->fit = blocks->fit && layout.capacity > 0 && kept <= layout.capacity;
+}
+
+void pack_sparse_panel(const MatmulPacked& kernel, int64_t k, int64_t columns,
+                       const FloatColumns& values, std::byte* panel) noexcept {
+  const int64_t strip = strip_of(kernel), depth = kernel.depth;
+  const SparseLayout layout(k, columns, strip);
+  uint32_t count = 0;
+  const auto set_begin = [&](int64_t first) {
+    std::memcpy(panel + layout.begins + first / strip * 4, &count, sizeof count);
+  };
+  for (int64_t first = 0; first < columns; first += strip) {
+    set_begin(first);
+    if (first >= values.count) continue;
+    IntegerStrip integers(k, values, first, strip);
+    int32_t sums[IntegerStrip::kMost] = {};
+    int8_t block[IntegerStrip::kMost][kSparseTerms] = {};
+    for (int64_t group = 0; group < layout.groups; ++group) {
+      if (!integers.next(block)) continue;
+      const auto index = static_cast<uint16_t>(group);
+      std::memcpy(panel + layout.indices + 2 * int64_t{count}, &index, sizeof index);
+      std::byte* const to = panel + layout.blocks + int64_t{count++} * strip * kSparseTerms;
+      for (int64_t j = 0; j < integers.width(); ++j) {
+        for (int64_t i = 0; i < kSparseTerms; ++i) {
+          to[(i / depth * strip + j) * depth + i % depth] = static_cast<std::byte>(block[j][i]);
+          sums[j] += block[j][i];
+        }
+      }
+    }
+    for (int64_t j = 0; j < integers.width(); ++j) {
+      const float scale = integers.bound(j) / (first + j == 0 ? -127.0f : 127.0f);
+      const int32_t start = kernel.lifts ? -128 * sums[j] : 0;
+      std::memcpy(panel + 4 * (first + j), &scale, sizeof scale);
+      std::memcpy(panel + 4 * (columns + first + j), &start, sizeof start);
+    }
+  }
+  set_begin(columns);
+}
+
+void int8_column(const MatmulPacked& kernel, int64_t k, int64_t columns, int64_t column,
+                 const float* from, int64_t stride, std::byte* panel) noexcept {
+  const float bound = int8_bound(k, from, stride);
   const float scale = bound / 127.0f, steps = 127.0f / bound;
   std::byte* const values = panel + 8 * columns;
   int32_t sum = 0;
@@ -394,12 +501,39 @@ void int8_column(const MatmulPacked& kernel, int64_t k, int64_t columns, int64_t
   std::memcpy(panel + 4 * (columns + column), &start, sizeof start);
 }
 
+namespace {
+
+/// Pack a kInt8 B without its blocks of zeros, if enough of them are zero.
+bool pack_sparse(const MatmulPacked& kernel, int64_t k, int64_t n, const FloatColumns& b,
+                 std::byte* packed) RILL_NONBLOCKING {
+  const int64_t nr = kernel.nr, panel_bytes = matmul_packed_bytes(kernel, k, nr);
+  const auto panel = [&](int64_t first) {
+    return FloatColumns{b.from + first * b.n_stride, b.k_stride, b.n_stride,
+                        std::min(nr, n - first)};
+  };
+  SparseBlocks blocks;
+  for (int64_t first = 0; first < n; first += nr) {
+    count_sparse_panel(kernel, k, nr, panel(first), &blocks);
+  }
+  if (!blocks.pay()) return false;
+  for (int64_t first = 0; first < n; first += nr, packed += panel_bytes) {
+    pack_sparse_panel(kernel, k, nr, panel(first), packed);
+  }
+  return true;
+}
+
+}  // namespace
+
 void matmul_floats_pack(const MatmulPacked& kernel, int64_t k, int64_t n, const float* b,
                         int64_t k_stride, int64_t n_stride, std::byte* packed) noexcept {
   if (k == 0 || n == 0) return;
   const PackedFormat format = kernel.format;
   const int64_t nr = kernel.nr, panel_bytes = packed_panel_bytes(format, k, nr);
   std::memset(packed, 0, static_cast<size_t>(matmul_packed_bytes(kernel, k, n)));
+  if (format == PackedFormat::kInt8 &&
+      pack_sparse(kernel, k, n, {b, k_stride, n_stride, n}, packed)) {
+    return;
+  }
   for (int64_t j = 0; j < n; ++j) {
     const float* from = b + j * n_stride;
     std::byte* panel = packed + j / nr * panel_bytes;

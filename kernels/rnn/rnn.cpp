@@ -4,6 +4,7 @@
 
 #include "kernels/matmul_packed/matmul_packed.h"
 #include "kernels/simd/chains.h"
+#include "kernels/int8/sparse.h"
 #include "kernels/rnn/few_bits_row.h"
 #include "kernels/rnn/rnn_gates.h"
 
@@ -288,8 +289,16 @@ void rnn_few_bits_pack(const RnnKernel& kernel, const MatmulPacked& how, int64_t
   const PackedFormat format = how.format;
   const int64_t units = units_of(kernel, gates), columns = gates * units;
   std::memset(few, 0, static_cast<size_t>(rnn_few_bits_bytes(kernel, format, gates, hidden)));
+  SparseBlocks blocks;
+  for (int64_t first = 0; format == PackedFormat::kInt8 && first < hidden; first += units) {
+    count_sparse_panel(how, hidden, columns, {packed + first * gates * hidden, columns, 1, columns},
+                       &blocks);
+  }
+  const bool sparse = format == PackedFormat::kInt8 && blocks.pay();
   for (int64_t first = 0; first < hidden; first += units, packed += hidden * columns) {
-    for (int64_t column = 0; column < columns; ++column) {
+    if (sparse) pack_sparse_panel(how, hidden, columns, {packed, columns, 1, columns}, few);
+    // A dense panel is packed column by column.
+    for (int64_t column = 0; !sparse && column < columns; ++column) {
       if (format == PackedFormat::kInt8) {
         int8_column(how, hidden, columns, column, packed + column, columns, few);
       } else {

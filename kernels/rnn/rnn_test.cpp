@@ -443,12 +443,29 @@ std::vector<const MatmulPacked*> int8_kernels(Tier tier) {
   return out;
 }
 
-TEST_P(Rnn, Int8GivesTheBitsOfExactSums) {
-  std::mt19937 rng(static_cast<uint32_t>(GetParam()) + 4500);
+/// Set a random share of the blocks of 8 columns by 4 rows to zeros.
+void clear_blocks(std::mt19937& rng, Layer* layer) {
+  const int64_t columns = layer->gates() * layer->hidden, percent = random_int(rng, 30, 100);
+  for (int64_t p = 0; p < layer->hidden; p += 4) {
+    for (int64_t j = 0; j < columns; j += 8) {
+      if (random_int(rng, 0, 99) >= percent) continue;
+      for (int64_t i = 0; i < 32; ++i) {
+        const int64_t row = p + i / 8, column = j + i % 8;
+        if (row < layer->hidden && column < columns) {
+          layer->w[static_cast<size_t>(row * columns + column)] = 0.0f;
+        }
+      }
+    }
+  }
+}
+
+/// Compare layers, of which some may have blocks of zeros in W, with their definition.
+void expect_exact_int8(std::mt19937& rng, int64_t hidden, bool sparse) {
   for (const Kind kind : kKinds) {
     std::vector<Layer> layers;
     for (int64_t lane = 0; lane < random_int(rng, 1, 4); ++lane) {
-      layers.emplace_back(rng, kind, 5, GetParam());
+      layers.emplace_back(rng, kind, 5, hidden);
+      if (sparse && lane == 0) clear_blocks(rng, &layers[0]);
       layers.back().w = layers[0].w;
       layers.back().b_hn = layers[0].b_hn;
       layers.back().bias = layers[0].bias;
@@ -472,6 +489,16 @@ TEST_P(Rnn, Int8GivesTheBitsOfExactSums) {
       }
     }
   }
+}
+
+TEST_P(Rnn, Int8GivesTheBitsOfExactSums) {
+  std::mt19937 rng(static_cast<uint32_t>(GetParam()) + 4500);
+  expect_exact_int8(rng, GetParam(), false);
+}
+
+TEST_P(Rnn, Int8WithBlocksOfZerosGivesTheBitsOfExactSums) {
+  std::mt19937 rng(static_cast<uint32_t>(GetParam()) + 4700);
+  expect_exact_int8(rng, GetParam(), true);
 }
 
 /// A NaN among the states reaches every unit in the next step.
