@@ -14,7 +14,7 @@ namespace rill::plan_file {
 //   constants     each aligned to 64 bytes, followed by zeros
 
 inline constexpr std::array<char, 8> kMagic = {'r', 'i', 'l', 'l', 'p', 'l', 'a', 'n'};
-inline constexpr uint32_t kVersion = 10;
+inline constexpr uint32_t kVersion = 11;
 inline constexpr uint32_t kByteOrder = 0x01020304;
 inline constexpr int64_t kAlign = 64;
 /// Zeros after each constant: kernels load bytes past the last element, without using them.
