@@ -26,7 +26,8 @@ struct SparseLayout {
   int64_t capacity;  ///< the most blocks that fit
   int64_t begins, indices, blocks;
 
-  constexpr SparseLayout(int64_t k, int64_t columns, int64_t strip)
+  // Inlined always, so that tiers share no copy of it.
+  __attribute__((always_inline)) constexpr SparseLayout(int64_t k, int64_t columns, int64_t strip)
       : groups((k + kSparseTerms - 1) / kSparseTerms),
         capacity(0),
         begins(8 * columns),
