@@ -193,7 +193,7 @@ rill_status run_step(const char* function, const rill_session_step& step) {
   if (ready != RILL_OK) return ready;
   if (!rill::api::begin_step(step)) return RILL_OK;
   step.session->session->step();
-  return report(rill::check_computed_indices(*step.session->session));
+  return rill::api::refuse_bad_index(*step.session->session);
 }
 
 /// Return the remaining frames of the output with the most; a value that is known at the end counts
@@ -338,7 +338,7 @@ rill_status rill_step_timed(rill_session* session, int64_t* nanoseconds, size_t 
     session->own_session->step_timed([nanoseconds](int node, int64_t ns) {
       if (node >= 0) nanoseconds[node] += ns;
     });
-    return report(rill::check_computed_indices(*session->session));
+    return rill::api::refuse_bad_index(*session->session);
   });
 }
 
@@ -416,7 +416,7 @@ rill_status rill_run(rill_session* session, const rill_view* inputs, size_t inpu
     rill::copy_plain(view_of(*io[RILL_INPUT][i], inputs[i]), inner.input(i));
   }
   inner.step();
-  const rill_status known = report(rill::check_computed_indices(inner));
+  const rill_status known = rill::api::refuse_bad_index(inner);
   if (known != RILL_OK) return known;
   for (size_t i = 0; i < output_count; ++i) {
     rill::copy_plain(inner.output(i), view_of(*io[RILL_OUTPUT][i], outputs[i]));

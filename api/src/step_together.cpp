@@ -195,7 +195,7 @@ rill_status check_computed(const SessionSteps& steps) {
   for (size_t i = 0; i < steps.size(); ++i) {
     const rill_session& own = *steps[i].session;
     if (!own.stage.gave_frames) continue;
-    const rill_status known = report(check_computed_indices(*own.session));
+    const rill_status known = refuse_bad_index(*own.session);
     if (known != RILL_OK) return known;
   }
   return RILL_OK;

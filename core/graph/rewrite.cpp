@@ -1,5 +1,6 @@
 #include "core/graph/rewrite.h"
 
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -192,9 +193,10 @@ class Pass final : public GraphCopy {
 
 Result<Graph> rewrite_once(const Graph& graph, const RewriteRule& rule, bool* changed,
                            bool again) {
-  Pass pass(graph, rule, again);
-  RILL_ASSIGN(Graph out, std::move(pass).run());
-  *changed |= pass.changed();
+  // On the heap: bodies within bodies are rewritten on small stacks.
+  const auto pass = std::make_unique<Pass>(graph, rule, again);
+  Result<Graph> out = std::move(*pass).run();
+  *changed |= pass->changed();
   return out;
 }
 

@@ -30,11 +30,10 @@ void touch_check_indices(const CheckIndicesArgs& args, StepTouches& touches) {
 }
 
 Refusal check_computed_indices(PlacedSession& session) {
+  if (!computed_bad_index(session)) return {};
   const Plan& plan = session.plan();
-  if (plan.steps.empty() || plan.steps[0].run != kWatchIndices.run) return {};
   const auto& watch = *static_cast<const WatchIndicesArgs*>(plan.steps[0].args);
   const BadIndex& bad = *session.frame().ptr<const BadIndex>(watch.bad);
-  if (bad.found == 0) return {};
   const PlanNode none;
   const bool known = bad.node >= 0 && static_cast<size_t>(bad.node) < plan.nodes.size();
   const PlanNode& node = known ? plan.nodes[static_cast<size_t>(bad.node)] : none;

@@ -1,11 +1,10 @@
 #pragma once
 
 #include "core/base/refusal.h"
+#include "core/run/session.h"
 #include "core/run/step_fields.h"
 
 namespace rill {
-
-class PlacedSession;
 
 /// The first index of a run that its operator does not have, where the model computes indices. It
 /// lies in memory of a session that no other step uses.
@@ -44,8 +43,16 @@ inline constexpr auto kWatchIndices =
 inline constexpr auto kCheckIndices =
     step_kind<CheckIndicesArgs, run_check_indices, touch_check_indices>("check_indices");
 
-/// Refuse the last step of a session if the model computed an index that its operator does not
-/// have. Errors: kArg. Real-time: yes.
+/// Return whether the model computed an index that its operator does not have, in the last step of
+/// a session. Real-time: yes.
+inline bool computed_bad_index(PlacedSession& session) RILL_NONBLOCKING {
+  const Plan& plan = session.plan();
+  if (plan.steps.empty() || plan.steps[0].run != kWatchIndices.run) return false;
+  const auto& watch = *static_cast<const WatchIndicesArgs*>(plan.steps[0].args);
+  return session.frame().ptr<const BadIndex>(watch.bad)->found != 0;
+}
+
+/// Refuse such an index. Errors: kArg. Real-time: yes.
 Refusal check_computed_indices(PlacedSession& session) RILL_NONBLOCKING;
 
 }  // namespace rill

@@ -238,8 +238,9 @@ TEST(Binary, HasTheBitsOfAnOperandThatIsNotConstant) {
   const float least = std::numeric_limits<float>::min();
   const float inf = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const std::vector<float> values = {0.0F, -0.0F,    1e-45F, -3e-40F, least, -least, 2 * least, 0.3F,
-                                     1.0F, -5.3e30F, most,   -most,   inf,   -inf,   nan};
+  const std::vector<float> values = {0.0F,      -0.0F, 1e-45F, -3e-40F,  least,
+                                     -least,    0.3F,  1.0F,   -5.3e30F, most,
+                                     2 * least, -most, inf,    -inf,     nan};
   const Tensor x = f32({15}, values);
   for (const char* op : {"+", "-", "*", "/"}) {
     for (const char* number : {"0.0", "(-0.0)", "1.0", "(-1.0)", "2.0", "0.25", "1e-20", "3.0"}) {

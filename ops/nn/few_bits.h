@@ -15,8 +15,8 @@ std::optional<kernels::PackedFormat> few_bits_format(Lowering& lowering,
                                                      std::span<const TensorPtr> weights,
                                                      int64_t k);
 
-/// Return the floats of a packed matrix [k, columns] in a plan, in whole cache lines: for `few_bits`,
-/// or for `plain` if that is null.
+/// Return the floats of a packed matrix [k, columns] in a plan, in whole cache lines: for
+/// `few_bits`, or for `plain` if that is null.
 int64_t packed_floats(const kernels::MatmulF32& plain, const kernels::MatmulPacked* few_bits,
                       int64_t k, int64_t columns);
 

@@ -44,8 +44,8 @@ TEST(AlteredPlanFiles, AreRefusedWithTheCause) {
   bytes[0] = std::byte{'R'};
   EXPECT_NE(message(bytes).find("its first bytes are wrong"), std::string::npos) << message(bytes);
   bytes = good;
-  put(&bytes, 8, 11);
-  EXPECT_NE(message(bytes).find("version 11: this library reads 10"), std::string::npos);
+  put(&bytes, 8, 12);
+  EXPECT_NE(message(bytes).find("version 12: this library reads 11"), std::string::npos);
   bytes = good;
   put(&bytes, 12, 0x04030201);
   EXPECT_NE(message(bytes).find("another byte order"), std::string::npos);

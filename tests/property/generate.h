@@ -12,7 +12,7 @@ namespace rill::test {
 /// A random graph: one streaming input and a chain of operators, some with branches.
 struct Recipe {
   uint64_t seed = 0;
-  std::vector<int> links;  ///< indices of operators of the seed's chain, ascending, and `kShortLink`
+  std::vector<int> links;  ///< ascending indices of operators of the seed's chain, or `kShortLink`
 };
 
 /// In place of an index: an operator that treats short streams in another way.

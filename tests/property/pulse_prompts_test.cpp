@@ -71,7 +71,8 @@ TEST(Prompts, EndWithTheFramesOfTheStream) {
                                         : "s * tract_core_cast(m, to = 'f32')";
         const std::string text = document(
             "1, S, 4", str_cat("  n = tract_core_range(0, S, 1);\n"
-                               "  apart = unsqueeze(n, axes = [0, 2]) - unsqueeze(n, axes = [0, 1]);\n"
+                               "  row = unsqueeze(n, axes = [0, 2]);\n"
+                               "  apart = row - unsqueeze(n, axes = [0, 1]);\n"
                                "  keys = ", keys, ";\n  k = keys * [[[0.3, -0.2, 0.5, 0.9]]];\n",
                                "  s = matmul(keys, k, transposeB = true);\n  m = ", seen,
                                ";\n  y = matmul(", used, ", keys + 0.25);\n"));

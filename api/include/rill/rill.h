@@ -244,8 +244,8 @@ RILL_API rill_status rill_model_set_shapes(rill_model* model, const rill_view* i
  *  delays and states keep the frames that later pulses need. The outputs of all pulses, joined and
  *  without their first `delay` frames, are those of the whole run.
  *  `pulse`: frames of the symbol ("8"), or "auto" for the pulse of least latency whose time per
- *  frame is close to the least. "auto:min=8,max=64,max_delay=20,max_latency=40" adds bounds in frames of the
- *  symbol, each optional: min and max bound the pulse, max_delay the delay of the outputs, and
+ *  frame is close to the least. "auto:min=8,max=64,max_delay=20,max_latency=40" adds bounds in
+ *  frames, each optional: min and max bound the pulse, max_delay the delay of the outputs, and
  *  max_latency the delay plus pulse - 1. `rill_plan_stream` gives the chosen pulse.
  *  Errors: RILL_E_PULSE, with every node that cannot stream, the reason and a remedy. */
 RILL_API rill_status rill_model_pulse(rill_model* model, const char* symbol, const char* pulse);
