@@ -216,7 +216,8 @@ TEST(Audit, DoesNotPassWhereNothingWasCompared) {
 }
 
 // The pool leaves a ninth of the frames, and the slice drops 28 and 45 of these. Mirroring 224 more
-// needs 225, so the stream needs 298 chunks of 9 frames: no extent changes at that length.
+// needs 225, so the shortest stream has 298 * 9 = 2682 frames. No extent becomes positive at that
+// length: only the condition of the padding begins to hold.
 TEST(Audit, FindsTheFirstLengthThatTheWholeGraphIsDefinedFor) {
   const Graph whole = whole_graph(
       "  v = max_pool(x, size = [1, 1, 9], stride = [1, 1, 9], padding = [(0, 0), (0, 0), (0, 0)], "
@@ -282,7 +283,8 @@ TEST(Audit, ComparesAShortStreamThoughTheTimeIsOver) {
   EXPECT_GT(report->outputs, 0);
 }
 
-// A short stream has no frame, which is not the fault of the model.
+// In this time, the audit compares only a short stream, which gives no output frame. The error must
+// name the time limit.
 TEST(Audit, SaysThatItsTimeEnded) {
   const Graph whole = whole_graph(kWindows);
   Options options;
@@ -350,7 +352,7 @@ TEST(Audit, BeginsWithTheLengthThatCrossesEveryWindow) {
       ASSERT_EQ(report->windows.size(), 2U);
       EXPECT_GE(report->windows[0].frames, frames);
       EXPECT_GE(report->windows[1].frames, 40);
-      // The stream fills the window, and continues until it overwrites the start of its memory.
+      // The stream fills the window, and continues until the oldest frames are overwritten.
       EXPECT_GE(report->windows[0].crossed, frames + 2 * pulse);
       EXPECT_LE(report->windows[0].crossed, frames + 4 * pulse);
       ASSERT_EQ(report->lengths.size(), 1U);
@@ -370,7 +372,7 @@ TEST(Audit, DoesNotPassWhereNoStreamCrossesTheLongestWindow) {
   const auto report = audit(whole, pulsed, options);
   ASSERT_TRUE(report.ok()) << report.error().to_string();
   EXPECT_FALSE(report->finding) << report->to_string();
-  EXPECT_GT(report->outputs, 0);  // shorter streams have the rest of the time
+  EXPECT_GT(report->outputs, 0);  // the remaining time goes to shorter streams
   EXPECT_EQ(report->outcome(), Outcome::kNotReached);
   ASSERT_FALSE(report->uncrossed().empty());
   EXPECT_EQ(report->uncrossed()[0].frames, 100000);
@@ -382,7 +384,7 @@ TEST(Audit, DoesNotPassWhereNoStreamCrossesTheLongestWindow) {
     EXPECT_NE(text.find("the window of 100000 frames of \"near"), std::string::npos) << text;
     EXPECT_NE(text.find("the longest stream compared has "), std::string::npos) << text;
   }
-  options.longest = options.longest_crossing = 1000;  // bounds of the caller
+  options.longest = options.longest_crossing = 1000;  // limits that the caller sets
   const auto bounded = audit(whole, pulsed, options);
   ASSERT_TRUE(bounded.ok()) << bounded.error().to_string();
   EXPECT_EQ(bounded->outcome(), Outcome::kNotReached);

@@ -20,7 +20,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Return a quantile of the sorted times by nearest rank.
+/// Return the sorted time at index `share` of their number, rounded down, or the last.
 double quantile(const std::vector<double>& sorted, double share) {
   const auto rank = static_cast<size_t>(share * static_cast<double>(sorted.size()));
   return sorted[std::min(rank, sorted.size() - 1)];
@@ -71,7 +71,7 @@ BenchResult result_of(const std::vector<double>& times) {
 
 void print_streams(const BenchResult& result) {
   if (std::isnan(result.metric("turns_per_s"))) return;
-  say("{:.1f} turns/sec over every stream together.\n", result.metric("turns_per_s"));
+  say("{:.1f} turns per second, all streams together.\n", result.metric("turns_per_s"));
   const auto print = [&](const char* name, double scale, const char* format) {
     const double value = result.metric(name);
     if (!std::isnan(value)) say(fmt::runtime(format), value * scale);
@@ -85,12 +85,12 @@ void print_streams(const BenchResult& result) {
   print("occupancy", 1, "Mean occupancy {:.2f}.\n");
   print("admissions_per_s", 1, "{:.1f} sessions admitted per second.\n");
   print("starve_fraction", 100, "{:.1f}% of the admissions waited for a lane.\n");
-  print("admission_p50", 1e3, "p50 wait to admit one {:.1f} ms.\n");
-  print("admission_p99", 1e3, "p99 wait to admit one {:.1f} ms.\n");
+  print("admission_p50", 1e3, "p50 wait for admission {:.1f} ms.\n");
+  print("admission_p99", 1e3, "p99 wait for admission {:.1f} ms.\n");
   print("capacity", 1, "Capacity {:.0f} streams in real time.\n");
 }
 
-/// Print the measurements; false if no other output may follow.
+/// Print the measurements. Return whether other output may follow.
 bool print_result(const CommonOptions& common, const BenchResult& result) {
   if (common.program.emit_jsonl) {
     for (const auto& [name, value] : result.metrics) {
@@ -122,7 +122,7 @@ struct Stage {
   double seconds;
 };
 
-/// Time steps of a session over the first frames of `values`, and print the result.
+/// Measure the duration of steps over the first frames of `values`, and print it.
 Status bench_session(const CommonOptions& common, const LoopOptions& loop, Session* session,
                      std::vector<Tensor>* values, Stage before) {
   RILL_TRY(cut_to_pulse(session->plan(), values));
@@ -155,7 +155,7 @@ Status bench_many(const CommonOptions& common, const BenchLoad& load, const Mode
 class BenchCommand final : public ModelCommand {
  public:
   BenchCommand()
-      : ModelCommand({"bench", kOnBench, "time runs",
+      : ModelCommand({"bench", kOnBench, "measure the duration of runs",
                       "rill model.nnef.tgz --set B=1 --pulse S=8 -O bench -R --max-time 200"}) {}
 
   void add_options(std::vector<Option>* out) override {
@@ -184,7 +184,7 @@ class BenchCommand final : public ModelCommand {
     return bench_session(common, options_.loop, ready.session.get(), &inputs.values,
                          {"prepare", seconds_since(before)});
   }
-  /// Time steps of one session, and the opening of the file.
+  /// Measure the steps of one session, and the opening of the file.
   Status run_plan_file(const CommonOptions& common, const Log& log) const override {
     const Clock::time_point before = Clock::now();
     RILL_ASSIGN(const plan_file::OpenedPlan opened, open_plan_file(common));

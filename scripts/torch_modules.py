@@ -298,10 +298,10 @@ def kinds():
         "LSTM": Call(lambda x, r: r(x)[0], nn.LSTM(8, 6, batch_first=True)),
         "LSTM, projected": Call(lambda x, r: r(x)[0], nn.LSTM(8, 6, proj_size=4, batch_first=True)),
         "RNN": Call(lambda x, r: r(x)[0], nn.RNN(8, 6, batch_first=True)),
-        "GRU, both ways": Call(lambda x, r: r(x)[0],
-                               nn.GRU(8, 6, batch_first=True, bidirectional=True)),
-        "LSTM, both ways": Call(lambda x, r: r(x)[0],
-                                nn.LSTM(8, 6, batch_first=True, bidirectional=True)),
+        "GRU, bidirectional": Call(lambda x, r: r(x)[0],
+                                   nn.GRU(8, 6, batch_first=True, bidirectional=True)),
+        "LSTM, bidirectional": Call(lambda x, r: r(x)[0],
+                                    nn.LSTM(8, 6, batch_first=True, bidirectional=True)),
         "GRU, frames and state by name": Named(), "loop of GRUCell": Cells(nn.GRUCell(8, 6)),
         "loop of LSTMCell": Cells(nn.LSTMCell(8, 6)), "scripted loop": scripted()})
     many("Attention", FRAMES, {
@@ -445,7 +445,8 @@ def one_line(text, most=150):
 
 
 def outcome(name, module, layout):
-    """Return (outcome, mode or reason, whether an export that the report calls right is wrong elsewhere)."""
+    """Return (outcome, how or why not, difference): the text of the first difference that the second
+    comparison found, or None."""
     torch.manual_seed(1)
     dynamic = FRAMES if name in WAVES else layout
     argument = next(iter(exports.exporting.Inputs(module, example(name, layout, 2, 40, 1.0, 1),
@@ -498,15 +499,15 @@ def main():
     total = sum(counts.values())
     print("# PyTorch modules\n")
     print("`scripts/torch_modules.py` writes this page: the outcome of `rill.torch.export` for "
-          f"{total} kinds of modules.\nThe script compares each export that is right by its report with PyTorch "
-          "again, whole and streamed, at sizes and\nmagnitudes that the report did not try.\n")
+          f"{total} kinds of modules.\nIf a report says that an export is right, the script compares it with "
+          "PyTorch again, whole and streamed, at other\nsizes and magnitudes.\n")
     print("| Outcome | Kinds | Meaning |\n|---|---|---|")
     meanings = {
         "streams": "the report is `ok`: right at all sizes, and it streams",
         "whole": "right at all sizes; it cannot stream, and the report has the reason",
         "not proven": "right, but compared at only one size of an axis: the report is not `ok`",
-        "reported wrong": "each exporter bakes values of the example: the report finds this, and has "
-                          "no model",
+        "reported wrong": "every exporter stores values of the example as constants; the report detects "
+                          "this, and has no model",
         "refused": "every exporter fails, or rill refuses the module"}
     for what, meaning in meanings.items():
         if what in counts:

@@ -1,4 +1,4 @@
-// Descriptions of models and plans: symbols by shapes, operators, times of nodes.
+// Tests of binding symbols by input shapes, of listing operators, and of timing nodes.
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ std::string text_of(const rill_model* model, rill_dir dir) {
 
 class Shapes : public ::testing::TestWithParam<ModelFolder> {};
 
-// With symbols bound by the shapes of a bundle, models give the outputs that single bindings give.
+// Symbols bound by the input shapes give the outputs of symbols bound by name, one at a time.
 TEST_P(Shapes, DetermineTheSymbols) {
   for (const std::string& path : GetParam().bundles) {
     SCOPED_TRACE(path);
@@ -87,7 +87,7 @@ TEST(Operators, AreCountedByName) {
   EXPECT_EQ(counts, wanted);
 }
 
-// Every step takes time somewhere, and gives the same bits as an untimed step.
+// A timed step adds to the time of at least one node, and gives the bits of an untimed step.
 TEST(TimedStep, GivesTheFramesOfAStep) {
   const std::string folder = RILL_SOURCE_DIR "/tests/models/kws_gru/";
   const Arrays bundle = read_bundle(folder + "io.npz");

@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(Dim, Printed,
                                            "(3*S+1)/2*B", "min(S, 4*B)/2",
                                            "9223372036854775807*S"));
 
-// Without parentheses, a leading sign binds tighter than the division: (-(1+S))/2.
+// -(1+S)/2 parses as (-(1+S))/2, so a negated division must be printed in parentheses.
 TEST(Dim, ADivisionAfterALeadingSignParsesBack) {
   for (const char* text : {"-((S+1)/2)", "S-(S+1)/2", "-(S/2)"}) {
     const Dim first = dim(text);
@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(Dim, Malformed,
                          ::testing::Values("", "S+", "(S", "S)", "S/0", "S S", "min(S", "foo(S)",
                                            "99999999999999999999", "*S", "S$"));
 
-// A symbol of tract may have any name that PyTorch generates.
+// Symbols in tract's files are named by PyTorch, and may contain a slash.
 TEST(Dim, NamesMayContainASlash) { EXPECT_EQ(dim("S/B").as_symbol(), "S/B"); }
 
 TEST(Dim, DeepNestingIsAnError) {

@@ -11,8 +11,9 @@
 namespace rill {
 namespace {
 
-/// Return the maximum number of frames past the end of an output that a stream may output before
-/// its end is known. Pulses begin at multiples of `unit` in the stream symbol.
+/// Return the maximum number of frames after the last valid frame of `out` that a stream may output
+/// before the program announces the end. Steps begin at multiples of `unit`, in units of the stream
+/// symbol.
 Result<int64_t> early_frames(const Plan& plan, const PlanStream& out, const Dim& length,
                              int64_t unit) {
   const auto frames_beyond = [&](const Dim& stepped, const Dim& frames) {
@@ -24,13 +25,13 @@ Result<int64_t> early_frames(const Plan& plan, const PlanStream& out, const Dim&
   if (!most) {
     return fail(Code::kShape, "an output of ", length, " frames has ", out.pulse,
                 " frames per pulse of ", plan.stream_pulse, " ", plan.stream_symbol,
-                ": it lags without bound");
+                ": the pulses exceed its length without bound");
   }
   return *most;
 }
 
-/// Set the number of output frames that are held until the end is known. Set the multiples at which
-/// another plan may continue the stream with that number.
+/// Set the number of output frames that are held until the end is known. Also set `begin_unit`: at
+/// its multiples, another plan may continue the stream and hold no more frames.
 Status hold_early_frames(const Dim& length, Plan* plan, PlanStream* out) {
   if (!length.valid() || plan->stream_pulse <= 0) return {};
   RILL_ASSIGN(out->early, early_frames(*plan, *out, length, plan->stream_pulse));
@@ -53,13 +54,15 @@ Status let_inputs_run_ahead(const Streaming& streaming, Plan* plan) {
     PlanStream& stream = plan->inputs[i].stream;
     const std::optional<Dim> length = streaming.input_length(i);
     if (!length || stream.axis < 0) continue;
-    // The frames of the input beyond its share of the symbol, times `unit`.
+    // `unit` times the difference between the input's length and symbol * pulse / unit, its length
+    // at a pulse per step.
     const Dim more = Dim(unit) * *length - Dim(stream.pulse) * symbol;
     RILL_ASSIGN(const DimPattern pattern, DimPattern::of(more, streaming.symbol()));
     RILL_ASSIGN(const std::optional<int64_t> least, pattern.least(0));
     RILL_ASSIGN(const std::optional<int64_t> most, pattern.greatest(0));
     if (!least || !most || stream.pulse <= 0) {
-      return fail(Code::kShape, "an input of ", *length, " frames ends ever further apart");
+      return fail(Code::kShape, "the length of an input, ", *length,
+                  ", and the frames of its pulses differ without bound");
     }
     lag = std::max(lag, -floored_quotient(*least, stream.pulse));
     stream.early = *most;
@@ -77,8 +80,8 @@ Status let_inputs_run_ahead(const Streaming& streaming, Plan* plan) {
 Status set_axis(int axis, PlanIo* io) {
   if (axis < 0) return {};
   if (axis >= static_cast<int>(io->shape.size())) {
-    return fail(Code::kShape, "\"", io->name, "\" is declared to stream along axis ", axis, ", of ",
-                io->shape.size())
+    return fail(Code::kShape, "\"", io->name, "\" is declared to stream along axis ", axis,
+                ", but has rank ", io->shape.size())
         .hint("Pulse the model again: its file describes other inputs and outputs than it has");
   }
   io->stream.axis = axis;
@@ -109,8 +112,8 @@ Status describe_streams(const Streaming& streaming, Plan* plan) {
   for (size_t i = 0; i < plan->inputs.size(); ++i) {
     PlanIo& io = plan->inputs[i];
     RILL_TRY(set_axis(streaming.input_axis(i), &io));
-    // If the file does not state the pulse, take it from inputs whose declared extent is the
-    // symbol.
+    // If the file does not state the pulse, it is the extent of the first streaming input along its
+    // axis.
     if (plan->stream_pulse == 0) plan->stream_pulse = io.stream.pulse;
     const std::optional<Dim> length = streaming.input_length(i);
     if (!length || io.stream.axis < 0) continue;

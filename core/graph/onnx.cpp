@@ -63,7 +63,7 @@ std::optional<DType> onnx_type(int64_t number) {
 
 std::string_view onnx_type_name(int64_t number) {
   const Named* found = named(number);
-  return found ? found->name : "a type of an unknown number";
+  return found ? found->name : "an unknown type number";
 }
 
 }  // namespace rill

@@ -177,8 +177,8 @@ struct Layer {
   }
 };
 
-/// Run layers of equal weights as the lanes of one loop, with W quantised by `how` if it is given.
-/// The result contains those of the layers, one after the other.
+/// Run layers of equal weights as the lanes of one loop. `how` packs W in fewer bits; null for f32.
+/// Return the results of all layers, concatenated.
 Layer::Result run_together(const std::vector<Layer>& layers, Tier tier,
                            const MatmulPacked* how = nullptr) {
   const Layer& like = layers[0];
@@ -232,8 +232,8 @@ Layer::Result run_together(const std::vector<Layer>& layers, Tier tier,
   return r;
 }
 
-/// Run layers of equal weights as the lanes of a small layer with random input: once as one kernel,
-/// and once as a matmul of the input and a recurrent loop.
+/// A small layer with random input for each lane. `together` runs the fused kernel;
+/// `with_projections` returns layers whose projections a matmul computed, for `run_together`.
 struct SmallLayers {
   const Layer& like;
   int64_t lanes, inputs;
@@ -353,7 +353,8 @@ TEST_P(Rnn, AStreamCutAnywhereGivesTheBitsOfTheWhole) {
 TEST_P(Rnn, AUnitHasTheSameBitsWhereverItLies) {
   std::mt19937 rng(static_cast<uint32_t>(GetParam()) + 2000);
   for (Tier tier : tiers()) {
-    // All units are alike, so those in whole vectors must equal those in the last lanes.
+    // All units are equal, so units in whole SIMD vectors must have the bits of the units in the
+    // remainder.
     Layer layer(rng, Kind::kGru, 4, GetParam());
     for (auto* v : {&layer.x, &layer.w, &layer.b_hn, &layer.h0}) v->assign(v->size(), 0.3f);
     const Layer::Result r = layer.run(tier, layer.steps);
@@ -459,7 +460,7 @@ void clear_blocks(std::mt19937& rng, Layer* layer) {
   }
 }
 
-/// Compare layers, of which some may have blocks of zeros in W, with their definition.
+/// Compare layers that share W with the int8 reference. `sparse`: W has blocks of zeros.
 void expect_exact_int8(std::mt19937& rng, int64_t hidden, bool sparse) {
   for (const Kind kind : kKinds) {
     std::vector<Layer> layers;

@@ -11,7 +11,8 @@ bool holds_bits(DType type) {
 
 /// Reinterpret the bits of each element as another type of the same size.
 /// Shapes: any, kept.
-/// Types: bool, integers and floats; a bool of any bits is true. Errors: kDType. Stream: pointwise.
+/// Types: bool, integers and floats; to bool, any nonzero byte becomes true. Errors: kDType.
+/// Stream: pointwise.
 /// Source: ONNX, `BitCast`.
 class BitCast final : public OpBase<BitCast> {
  public:

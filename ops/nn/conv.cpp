@@ -33,7 +33,8 @@ void Conv::fields(FieldVisitor& visitor) {
 
 namespace {
 
-/// Call a function with each type that convolutions compute in.
+/// Call a function with a value of the C++ type of `dtype`, if convolutions compute in it. Return
+/// whether they do.
 template <class Visitor>
 bool visit_convolved(DType dtype, Visitor&& visitor) {
   return visit_one_of<float, double, Half, BFloat16, int8_t, uint8_t, int16_t, uint16_t, int32_t,
@@ -49,7 +50,9 @@ Result<Facts> Conv::infer(FactSpan in) const {
   RILL_CHECK(x.rank() >= 3, "input ", x, ": expected batch, channels and at least one more axis");
   RILL_CHECK(w.rank() == x.rank(), "filter ", w, " for input ", x, ": expected equal ranks");
   RILL_TRY(window.check(x.rank() - 2));
-  if (x.dtype != w.dtype) return fail(Code::kDType, "filter ", w, " for input ", x);
+  if (x.dtype != w.dtype) {
+    return fail(Code::kDType, "filter ", w, " for input ", x, ": expected equal types");
+  }
   if (!visit_convolved(x.dtype, [](auto) {})) {
     return fail(Code::kDType, "input ", x, ": no convolution of ", dtype_name(x.dtype));
   }
@@ -69,13 +72,15 @@ Result<Facts> Conv::infer(FactSpan in) const {
     const Fact& bias = in[2];
     RILL_CHECK(bias.rank() == 1 && bias.dim(0) == w.dim(0), "bias ", bias, ": expected ", *outputs,
                " values");
-    if (bias.dtype != x.dtype) return fail(Code::kDType, "bias ", bias, " for input ", x);
+    if (bias.dtype != x.dtype) {
+      return fail(Code::kDType, "bias ", bias, " for input ", x, ": expected equal types");
+    }
   }
   Fact out = Fact::of(x.dtype, {x.dim(0), w.dim(0)});
   for (int i = 0; i < window.axes(); ++i) out.shape.push_back(window.output(i, x.dim(i + 2)));
   if (has_residual) {
-    RILL_CHECK(in.back().dtype == out.dtype && in.back().shape == out.shape, "input ", in.back(),
-               " to be added to ", out);
+    RILL_CHECK(in.back().dtype == out.dtype && in.back().shape == out.shape, "residual ", in.back(),
+               ": expected the type and shape of the output, ", out);
   }
   return one_fact(std::move(out));
 }
@@ -215,8 +220,8 @@ std::vector<AxisTrack> Conv::axes(FactSpan in, FactSpan) const {
     tracks.push_back({std::move(from), {axis}});
   };
   track(0);
-  // Spatial axes are tracked only where pointwise filters mix the channels of scores. Other
-  // convolutions stream by windows.
+  // Spatial axes are tracked only for pointwise convolutions over attention scores
+  // [batch, heads, queries, keys]. Other convolutions stream by windows.
   if (!mixes_channels(window) || !has_frames_twice(in[0])) return tracks;
   for (int axis = 2; axis < in[0].rank(); ++axis) track(axis);
   return tracks;
@@ -339,8 +344,8 @@ Status Conv::save(SaveCtx& ctx) const {
   }
   const std::string text = window_text(window, 0, str_cat(", groups = ", groups));
   const std::string expression = str_cat("conv(", x, ", ", w, ", ", bias, text, ")");
-  // As in tract's files, the convolution gets a name with the suffix _conv, and the output's name
-  // becomes its alias.
+  // As in tract's files: a convolution that is a graph output is assigned to a name with the suffix
+  // _conv, and the output is assigned from this name.
   const std::vector<OutletId>& outputs = ctx.graph().outputs;
   const bool is_output = any_of(outputs, [&](const OutletId& output) {
     return &ctx.graph().node(output.node) == &ctx.node();

@@ -85,7 +85,7 @@ namespace {
 /// they fill a second-level cache of 1 MiB.
 constexpr int64_t kManyFilters = 256 * 1024;
 
-/// Return whether one lane reads these filters as f16, without loss and faster.
+/// Return whether the layer has one lane and its recurrent weights are exact and faster as f16.
 bool pays_as_f16(const RecurrentLayer& layer, std::span<const TensorPtr> filters) {
   const auto count = static_cast<int64_t>(filters.size());
   return layer.lanes == 1 && count * layer.hidden * layer.hidden >= kManyFilters &&
@@ -105,7 +105,7 @@ void pack_filters(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer
   for (int gate = 0; gate < gates; ++gate) {
     filters.push_back(lowering.in(gates + gate).konst);
     const float* w = filters.back()->data<float>();
-    // Few rows at a time: the loop writes to this many cache lines in turn, which stay in the
+    // kRows rows at a time: the inner loop writes to kRows cache lines, few enough to stay in the
     // cache.
     for (int64_t first = 0; first < hidden; first += kRows) {
       const int64_t last = std::min(hidden, first + kRows);
@@ -146,8 +146,8 @@ struct LayerTouches {
   std::vector<Touched> writes;
 };
 
-/// Set the size of the layer, and locate the projections of its gates, from the first one, `x0`.
-/// For a small layer, `x0` is its input.
+/// Set the layer's extents, and locate the projections of its gates. `x0`: the projection of the
+/// first gate, or the input of a small layer.
 Status place_projections(Lowering& lowering, const Recurrent& op, const Operand& x0,
                          RecurrentLayer* layer, LayerTouches* touches) {
   const int feature = x0.rank - 1;
@@ -169,7 +169,7 @@ Status place_projections(Lowering& lowering, const Recurrent& op, const Operand&
                       : alike   ? own
                                 : lowering.ordered(own, Lowering::physical_order(x0));
     if (x.step(time) != layer->x_step || x.step(batch) != layer->x_lane) {
-      return fail(Code::kInternal, "the projections of the gates lie differently");
+      return fail(Code::kInternal, "the projections of the gates have different strides");
     }
     layer->x[gate] = x.ref;
     touches->reads.emplace_back(x);
@@ -177,7 +177,7 @@ Status place_projections(Lowering& lowering, const Recurrent& op, const Operand&
   return {};
 }
 
-/// Locates the first states, which follow the filters and the bias, and allocates the states.
+/// Locate the initial states, inputs after the weights and the bias, and allocate the states.
 void place_states(Lowering& lowering, const Recurrent& op, RecurrentLayer* layer,
                   LayerTouches* touches) {
   const int feature = lowering.in(0).rank - 1;
@@ -215,7 +215,7 @@ Status place_outputs(Lowering& lowering, const Recurrent& op, const Operand& x,
     touches->writes.emplace_back(out);
     if (op.outputs[i] == Recurrent::kSequence) {
       if (layer->has_y) {
-        return fail(Code::kUnsupported, "two outputs of one sequence");
+        return fail(Code::kUnsupported, "the layer lists the sequence as an output twice");
       }
       layer->has_y = true;
       layer->y = out.ref;

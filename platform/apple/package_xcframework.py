@@ -78,7 +78,7 @@ def main():
     for each in args.slices:
         found = SLICE.match(each)
         if not found or (found[1] == "macos" and found[3]):
-            sys.exit(f"{each}: expected SLICE=LIBRARY, SLICE as in macos-arm64, ios-arm64-simulator")
+            sys.exit(f"{each}: expected SLICE=LIBRARY, where SLICE is macos-arm64, ios-arm64-simulator, ...")
         data = check(pathlib.Path(found[4]), found[2])
         systems.setdefault((found[1], found[3] or ""), []).append((found[2], data))
 
@@ -89,7 +89,7 @@ def main():
         parts.sort()
         machines = [machine for machine, _ in parts]
         if len(set(machines)) != len(machines):
-            sys.exit(f"{system}{variant}: a machine occurs twice")
+            sys.exit(f"{system}{variant}: an architecture occurs twice")
         name = f"{system}-{'_'.join(machines)}{variant}"
         folder = args.out / name
         shutil.copytree(args.headers, folder / "Headers")

@@ -1,4 +1,4 @@
-"""Compare the NumPy answers with the program `tract`, after which the dialect is named.
+"""Compare the expected NumPy outputs with those of the program `tract`.
 
 tract runs each case from a folder with graph.nnef; its outputs must match the expected ones within
 tract's default tolerance.
@@ -17,8 +17,8 @@ FLAGS = [f"--nnef-{name.replace('_', '-')}" for name in REGISTRIES if name != "t
 
 
 def graph(statements, inputs, outputs):
-    """Return the text of a graph. tract cannot read npz files of halves, so they are passed as
-    f32."""
+    """Return the text of a graph. tract cannot read f16 arrays from npz files, so f16 values are passed
+    as f32."""
     text = "".join(f"extension tract_registry {name};\n" for name in REGISTRIES)
     results = [f"{name}_wide" if half else name for name, half in outputs.items()]
     text = f"version 1.0;\n{text}graph network({', '.join(inputs)}) -> ({', '.join(results)}) {{\n"
@@ -37,8 +37,8 @@ def graph(statements, inputs, outputs):
 
 
 def run(statements, inputs, outputs, writer=None):
-    """Return tract's outputs, or the last lines of its error. If `writer`, rill-tract, is given, it first
-    reads the model and writes it again."""
+    """Return tract's outputs. On failure, return the error lines of tract, or all lines of the writer's
+    stderr. `writer`: the path of rill-tract, which first loads the model and saves it for tract."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         (root / "model").mkdir()
@@ -63,9 +63,9 @@ def run(statements, inputs, outputs, writer=None):
 
 
 def check(cases, differs, writer=None):
-    """Print the cases in which tract disagrees; `differs` lists the known ones and their reasons.
-    With a writer, known cases are skipped, because rill may write a simpler graph; so are cases of rill's
-    own operators."""
+    """Print the cases in which tract disagrees, and the known ones in which it agrees. `differs` lists
+    the known cases and their reasons. Cases with rill's own operators are skipped. With a writer, so are
+    the known cases, because rill may write a simpler graph."""
     if not shutil.which("tract"):
         raise SystemExit("the program tract is not installed")
     disagreements = 0

@@ -158,7 +158,7 @@ class Archive(Part):
         text = call([*self.emulator, app, run.source / "tests/models/kws_gru/model.nnef.tgz", "45"])
         if not re.fullmatch(r"(keyword \d+: -[0-9.]+\r?\n){21}", text):
             raise Failure(f"{app} printed {text!r}")
-        return f"a stream by rill, and by a program in C{self.needs(root)}{' under ' + self.emulator[0] if self.emulator else ''}"
+        return f"rill and a C program each ran a stream{self.needs(root)}{' under ' + self.emulator[0] if self.emulator else ''}"
 
     def needs(self, root):
         """Return the glibc version that libraries and programs need. Raises Failure for a library that not
@@ -199,7 +199,7 @@ class Deb(Part):
         if file.name.startswith("librill"):
             return "unpacks; apps stream with it"
         self.try_program(run, where / "usr/bin/rill")
-        return "a stream by rill"
+        return "rill ran a stream"
 
 
 class Wheel(Part):

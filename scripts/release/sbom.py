@@ -1,7 +1,8 @@
 """The software bill of materials of a release (CycloneDX 1.5), and the licences of the included code.
 
-Lists the third-party code that is compiled into files of a release. `parts` names these files: library
-(librill), program (rill, rill-tract), python, or c++ (files that link the C++ library statically).
+Lists the third-party code that is compiled into files of a release. `parts` says what a file contains:
+library (librill), program (rill, rill-tract), python, web, or a library that is linked statically (zlib,
+libstdc++, libc++, musl).
 """
 
 import datetime
@@ -21,7 +22,7 @@ THIRD_PARTIES = {
     "zlib": ("zlib1g-dev", "Zlib", ("zlib",)),
     "libstdc++": ("libstdc++-12-dev", "GPL-3.0-or-later WITH GCC-exception-3.1", ("libstdc++",)),
 }
-# Packages of PyPI and of Emscripten, whose versions the tools report.
+# Third parties of which the bill gives no version.
 OTHERS = {
     "nanobind": ("BSD-3-Clause", ("python",)),
     "libc++": ("Apache-2.0 WITH LLVM-exception", ("libc++", "web")),

@@ -51,7 +51,7 @@ std::vector<std::string> others_than(const std::string& written) {
   return {"0", "1", "2", "3", "5"};
 }
 
-/// Return the name, attributes and inputs of every node. Nodes that are equal in these are merged.
+/// Return the operator, attributes and inputs of every node, and the name of every source.
 std::vector<std::string> identity_of(const Graph& graph) {
   std::vector<std::string> out;
   for (const Node& node : graph.nodes) {
@@ -63,8 +63,8 @@ std::vector<std::string> identity_of(const Graph& graph) {
   return out;
 }
 
-/// Nodes with equal names, attribute texts and inputs are merged. So two graphs that are written
-/// differently must have a node that differs in one of these.
+/// Rewriting merges nodes whose operator, attributes and inputs are equal. So if the NNEF texts of
+/// two graphs differ, one of these must differ at some node.
 TEST_P(AttributeProperties, NodesThatAreWrittenDifferentlyDiffer) {
   auto loaded = load_case(GetParam());
   ASSERT_TRUE(loaded.ok()) << loaded.error().to_string();

@@ -1,4 +1,4 @@
-"""Operators of random graphs: the text of each, and its NumPy function.
+"""NumPy functions of the operators of random graphs, and the wires of these graphs.
 
 A wire is [batch, channels, frames], or [batch, channels, frames, features]. As many values as possible are
 small integers, so that float32 and float64 agree in every bit.
@@ -132,7 +132,8 @@ def sigmoid(x):
 
 
 def gru(rows, w, h):
-    """rows: [frames, batch, channels]; weights of gates r, z, n and of states: [channels, channels]."""
+    """rows: [frames, batch, channels]. w: the input weights r, z, n and the recurrent weights hr, hz, hn,
+    each [channels, channels], and b, the bias of n inside the reset gate, [channels]."""
     out = []
     for x in rows:
         r = sigmoid(x @ w["r"].T + h @ w["hr"].T)
