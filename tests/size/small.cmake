@@ -6,7 +6,7 @@ set(modules axis_ops binary broadcast cast concat conv einsum scan slice softmax
 set(chosen ${RILL_OPS})
 list(SORT chosen)
 if(chosen STREQUAL modules)
-  rill_size_test(small_size 1140)
+  rill_size_test(small_size 1160)
   if(NOT RILL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
     add_test(NAME small_streams
              COMMAND Python3::Interpreter -B "${CMAKE_CURRENT_SOURCE_DIR}/size/stream.py"
