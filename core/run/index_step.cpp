@@ -34,16 +34,15 @@ Refusal check_computed_indices(PlacedSession& session) {
   const Plan& plan = session.plan();
   const auto& watch = *static_cast<const WatchIndicesArgs*>(plan.steps[0].args);
   const BadIndex& bad = *session.frame().ptr<const BadIndex>(watch.bad);
-  const PlanNode none;
   const bool known = bad.node >= 0 && static_cast<size_t>(bad.node) < plan.nodes.size();
-  const PlanNode& node = known ? plan.nodes[static_cast<size_t>(bad.node)] : none;
+  const PlanNode* node = known ? &plan.nodes[static_cast<size_t>(bad.node)] : nullptr;
   const IndexWords words = index_words(bad.least);
   return refusal(Code::kArg, words.hint,
                  "node \"%s\" (%s) reads the %s %lld at element %lld, which the model computed: "
                  "expected %lld to %lld",
-                 node.name.c_str(), node.op.c_str(), words.noun, static_cast<long long>(bad.number),
-                 static_cast<long long>(bad.at), static_cast<long long>(bad.least),
-                 static_cast<long long>(bad.most));
+                 node ? node->name.c_str() : "", node ? node->op.c_str() : "", words.noun,
+                 static_cast<long long>(bad.number), static_cast<long long>(bad.at),
+                 static_cast<long long>(bad.least), static_cast<long long>(bad.most));
 }
 
 extern const StepKind watch_indices_kind;
