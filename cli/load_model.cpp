@@ -95,7 +95,7 @@ Result<NamedValues> values_in_bundles(const CommonOptions& common) {
   return out;
 }
 
-/// Refuse a run with other values than those that became constants of the model.
+/// Refuse values that differ from the constants with which the model was read.
 Status check_same_values(const Graph& graph, const NamedValues& known,
                          const CommonOptions& common) {
   RILL_ASSIGN(const Bundle bundle, Bundle::read(common.values.input_bundles));

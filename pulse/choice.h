@@ -42,8 +42,8 @@ Result<std::optional<Bounds>> parse_bounds(std::string_view text);
 Result<std::vector<Choice>> choices(const Graph& graph, const Options& options,
                                     const Bounds& bounds);
 
-/// Return the pulse of least latency among those that cost at most 25% more per frame than the
-/// cheapest.
+/// Return the pulse of least latency whose time per frame is at most 25% above the least time per
+/// frame.
 const Choice& best(const std::vector<Choice>& choices);
 
 /// A pulse that fills the chunks of frames for which layers wait.

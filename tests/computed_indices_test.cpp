@@ -1,5 +1,5 @@
-// Indices that a model computes: whole runs refuse those that their operator does not have, as
-// PyTorch and ONNX Runtime do.
+// Whole runs refuse an index that the model computes and that is out of range, as PyTorch and ONNX
+// Runtime do.
 
 #include <gtest/gtest.h>
 

@@ -206,7 +206,7 @@ std::string expect_call(Calls* calls, const std::map<std::string, Row>& table,
   return listed == "as saved" ? Calls::saved_state() : listed;
 }
 
-/// Return the functions of the header with a session argument, without those that make or free one.
+/// Return the functions of rill.h that take a session, except those that make or free it.
 std::set<std::string> functions_of_sessions() {
   std::ifstream in(RILL_SOURCE_DIR "/api/include/rill/rill.h");
   std::stringstream header;

@@ -36,7 +36,7 @@ class Graph {
   std::vector<OutletId> outputs;
   std::vector<std::string> output_names;
   SymbolScope scope;
-  /// The properties of the file, except those that describe the streaming of a pulsed graph.
+  /// The properties of the file, without those of `streaming`.
   std::map<std::string, Tensor> properties;
   std::optional<Streaming> streaming;  ///< of a pulsed graph
   /// Whether a symbol was bound to a number. A stream computes step by step even wires that are

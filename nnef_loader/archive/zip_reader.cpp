@@ -178,7 +178,7 @@ Result<Member> ZipReader::member(Fields* fields) const {
   return member;
 }
 
-/// Read the numbers of the zip64 extra field: only those that did not fit, in this order.
+/// Read the zip64 extra field. It holds only the numbers that do not fit 32 bits, in this order.
 Status ZipReader::widen(Member* member, Fields extra) const {
   constexpr uint64_t kElsewhere = 0xFFFFFFFF;
   while (!extra.empty()) {

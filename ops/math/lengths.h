@@ -6,8 +6,8 @@ namespace rill::ops {
 
 /// Return lengths of sequences unchanged, and state their range: 0 to `frames`.
 /// Shapes: any, kept. Types: integers.
-/// Errors: kShape if a constant is out of range; kDType. Sessions refuse others in an input of the
-/// model, and whole runs those that the model computes.
+/// Errors: kShape if a constant is out of range; kDType. Sessions refuse inputs out of
+/// range, and whole runs also lengths that the model computes.
 /// Stream: pointwise. Where `frames` counts the stream, which has not ended, only negative lengths
 /// are out of range.
 /// Source: ONNX, `sequence_lens` of `LSTM` and `ReverseSequence`.
