@@ -170,6 +170,16 @@ TEST(PulseCases, DeconvolutionsThatTrimMoreThanTheirKernel) {
   }
 }
 
+// The end of a short stream repeats frames before the first one that the output reads.
+TEST(PulseCases, ReflectedEndsOfFramesThatAreTrimmed) {
+  for (const int64_t trimmed : {1, 2, 3}) {
+    const std::string edges = pad("(x - slice(x, axes = [2], begin = [1], end = [2]))", 1, 1, "0.0",
+                                  "reflect");
+    expect_frames(y(slice(edges, trimmed, 0)), 1);
+    expect_frames(y(slice(edges, trimmed, 0)), 3);
+  }
+}
+
 // Padding that keeps the size is constant if the length modulo the stride is known.
 TEST(PulseCases, PaddingThatKeepsTheSizeWithAStride) {
   const auto same = [](const std::string& x, int64_t kernel, int64_t stride) {
