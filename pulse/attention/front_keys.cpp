@@ -7,12 +7,12 @@
 
 #include "core/base/search.h"
 #include "core/graph/course.h"
+#include "core/graph/graph_copy.h"
 #include "core/graph/walk.h"
 #include "core/tensor/uniform.h"
 #include "ops/array/broadcast.h"
 #include "ops/array/concat.h"
 #include "ops/array/pad.h"
-#include "pulse/before/graph_copy.h"
 #include "pulse/before/sink_edge_padding.h"
 
 namespace rill::pulse {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "core/graph/course.h"
+#include "core/graph/graph_copy.h"
 #include "core/graph/walk.h"
 #include "ops/array/pad.h"
 #include "pulse/before/front_wires.h"
-#include "pulse/before/graph_copy.h"
 #include "pulse/before/sink_edge_padding.h"
 
 namespace rill::pulse {

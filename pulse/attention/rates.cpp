@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/dim/quotient.h"
+#include "core/graph/graph_copy.h"
 #include "ops/array/range.h"
 #include "ops/math/binary.h"
-#include "pulse/before/graph_copy.h"
 
 namespace rill::pulse {
 namespace {

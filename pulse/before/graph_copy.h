@@ -1,4 +1,0 @@
-#pragma once
-
-// Passes of attention name it here.
-#include "core/graph/graph_copy.h"
